@@ -81,9 +81,9 @@ enum unitok_rule_flags {
     UNITOK_RULE_SPLIT_BY_NUMBER = 16,
     UNITOK_RULE_SPLIT_DIGITS = 32,
     /* A character stands for a byte, as in GPT-2: '!' to '~', U+00A1 to U+00AC and U+00AE to U+00FF
-     * for that number, U+0100 and the following ones for the other bytes in turn. The other rules
-     * apply to the text that the bytes spell, where spaces are spaces; a piece may also be a part
-     * of one character. max_chars is at most 512. */
+     * for that number, U+0100 and the following characters for the other bytes, in order. The other
+     * rules apply to the text that the bytes spell, where spaces are spaces; a piece may also be a
+     * part of one character. max_chars is at most 512. */
     UNITOK_RULE_BYTE_LEVEL = 64
 };
 #define UNITOK_RULES_ALL 127
@@ -95,8 +95,8 @@ void unitok_rules_free(unitok_rules *rules);
 /* Returns 1 if these bytes may be a piece, otherwise 0. Invalid UTF-8 may not. */
 int32_t unitok_rules_allow(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes);
 
-/* Units are stretches of text that no piece crosses, each with how often it occurs: a packed list
- * with counts[0..n-1]. The struct and its arrays belong to the caller. */
+/* Units are stretches of text that no piece crosses, each with its count: a packed list with
+ * counts[0..n-1]. The struct and its arrays belong to the caller. */
 typedef struct unitok_units {
     const uint8_t *data;
     const int64_t *offsets;
@@ -116,9 +116,9 @@ int64_t unitok_counter_memory_bytes(const unitok_counter *counter);
 /* Adds each count to that of its key; counts NULL: 1 each. After UNITOK_ERROR_MEMORY the keys
  * before `item` are counted. */
 int32_t unitok_counter_add(unitok_counter *counter, const unitok_units *keys, unitok_error *error);
-/* Moves the counts of other's keys begin..end-1 here, where this counter has the key; they become 0
- * there. Neither counter may have been sorted. Several threads may do this at the same time for
- * different keys of one `other`. */
+/* Moves the counts of other's keys begin..end-1 to this counter, for the keys that it has; they
+ * become 0 in `other`. Neither counter may have been sorted. Several threads may do this at the
+ * same time for different keys of one `other`. */
 int32_t unitok_counter_absorb(unitok_counter *counter, unitok_counter *other, int64_t begin,
                               int64_t end, unitok_error *error);
 /* Removes all keys of count 0. */
@@ -257,7 +257,7 @@ int32_t unitok_bpe_trainer_new(const unitok_rules *rules, const unitok_units *un
 void unitok_bpe_trainer_free(unitok_bpe_trainer *trainer);
 int64_t unitok_bpe_trainer_memory_bytes(const unitok_bpe_trainer *trainer);
 int32_t unitok_bpe_trainer_is_shared(const unitok_bpe_trainer *trainer);
-/* Does about max_work characters of a worker's share. *ret_is_done is 1 once it is complete. */
+/* Processes about max_work characters of a worker's share. *ret_is_done is 1 once it is done. */
 int32_t unitok_bpe_trainer_work(unitok_bpe_trainer *trainer, int32_t worker, int64_t max_work,
                                 int32_t *ret_is_done, unitok_error *error);
 int32_t unitok_bpe_trainer_join(unitok_bpe_trainer *trainer, unitok_error *error);
@@ -276,7 +276,7 @@ void unitok_bpe_trainer_merges(const unitok_bpe_trainer *trainer, int64_t begin,
 int32_t unitok_bpe_trainer_reserve(unitok_bpe_trainer *trainer, const uint8_t *data,
                                    const int64_t *offsets, int64_t n, unitok_error *error);
 /* Before the first step: continues after these n merges, all that another trainer of the same rules
- * and units had made. The next steps repeat them in a small part of the time. */
+ * and units had made. The next steps repeat them in a fraction of the time. */
 int32_t unitok_bpe_trainer_resume(unitok_bpe_trainer *trainer, const uint32_t *symbols,
                                   const uint64_t *counts, int64_t n, unitok_error *error);
 /* Copies pieces begin..end-1 in the order of their merges: offsets[0..end-begin],
@@ -288,7 +288,7 @@ int64_t unitok_bpe_trainer_pieces(const unitok_bpe_trainer *trainer, int64_t beg
 /* ----------------------------------------------------------------------------------- Seeds ---- */
 
 /* The strings that a Unigram model starts from: those that repeat in the units and may be pieces of
- * two characters or more, each with how often it occurs. csrc/train/seeds.c explains how.
+ * two characters or more, each with its count. See csrc/train/seeds.c.
  *
  *     unitok_seeds_new(...);
  *     do unitok_seeds_step(seeds, budget, &progress, &error); while (progress < 1);
@@ -296,9 +296,8 @@ int64_t unitok_bpe_trainer_pieces(const unitok_bpe_trainer *trainer, int64_t beg
  *     ...); for each finder: unitok_seed_finder_finish(finder, counter, &error);
  *     unless compatible: unitok_seeds_leaves(...) until it is done
  *
- * Memory: 5 bytes per byte of units, 4 of which only where a character begins. A finder takes 32
- * bytes for each suffix that begins with the most frequent two bytes or character, and 48 to 96 for
- * each of max_seeds. */
+ * Memory: 1 byte per byte of units, and 4 per character. A finder takes 32 bytes for each suffix
+ * that begins with the most frequent two bytes or character, and 48 to 96 for each of max_seeds. */
 typedef struct unitok_seeds unitok_seeds;
 /* Copies the units. is_compatible: find the seeds of sentencepiece 0.2.3, from units that carry the
  * text after them (UNITOK_SEGMENT_FOLLOWERS). */
@@ -323,9 +322,9 @@ int32_t unitok_seed_finder_add(unitok_seed_finder *finder, int64_t part, unitok_
 int32_t unitok_seed_finder_finish(unitok_seed_finder *finder, unitok_counter *counter,
                                   unitok_error *error);
 
-/* Adds to counters[0] units that contain no repeat and are in none of counters[0..n_counters-1], if
- * they occur min_leaf times, or twice if they have up to three characters. Continues for `budget`
- * bytes; *ret_is_done is 1 at the end. */
+/* Adds to counters[0] the units that are in none of counters[0..n_counters-1], shortened until they
+ * may be pieces, if they occur min_leaf times, or twice if they have up to three characters.
+ * Continues for `budget` bytes; *ret_is_done is 1 at the end. */
 int32_t unitok_seeds_leaves(unitok_seeds *seeds, uint64_t min_leaf, int64_t budget,
                             unitok_counter *const *counters, int64_t n_counters,
                             int32_t *ret_is_done, unitok_error *error);
@@ -336,11 +335,11 @@ int32_t unitok_seeds_leaves(unitok_seeds *seeds, uint64_t min_leaf, int64_t budg
  * distinct, at most 2^23 - 2. Piece i of the list has number i in all arrays below. */
 typedef struct unitok_lexicon unitok_lexicon;
 
-/* Builds a lexicon of pieces begin..end-1, which are copied; with is_part 1, only to be joined. */
+/* Builds a lexicon of copies of pieces begin..end-1; with is_part 1, it can only be joined. */
 int32_t unitok_lexicon_new(const uint8_t *data, const int64_t *offsets, int64_t begin, int64_t end,
                            int32_t is_part, unitok_lexicon **ret, unitok_error *error);
-/* Joins parts, which threads may have built, into one lexicon: together they have all pieces, and
- * no two parts share a first byte. The parts remain the caller's. */
+/* Joins parts, which threads may have built, into one lexicon: together they contain all pieces,
+ * and no two parts share a first byte. The caller keeps the parts. */
 int32_t unitok_lexicon_join(const unitok_lexicon *const *parts, int64_t n_parts,
                             unitok_lexicon **ret, unitok_error *error);
 void unitok_lexicon_free(unitok_lexicon *lexicon);
@@ -350,9 +349,9 @@ typedef struct unitok_lattice unitok_lattice;
 unitok_lattice *unitok_lattice_new(void);
 void unitok_lattice_free(unitok_lattice *lattice);
 
-/* A cache for calls with the same units and a model that only shrinks: at most max_bytes, or
- * nothing. The first call fills it, and later ones are faster. For one thread at a time; NULL may
- * be passed to every function. */
+/* A cache for calls with the same units and a model that only shrinks. It takes at most max_bytes;
+ * if it would need more, nothing is cached. The first call fills it, and later ones are faster. For
+ * one thread at a time; NULL may be passed to every function. */
 typedef struct unitok_edges unitok_edges;
 unitok_edges *unitok_edges_new(int64_t max_bytes);
 void unitok_edges_free(unitok_edges *kept);
@@ -365,22 +364,22 @@ void unitok_edges_renumber(unitok_edges *kept, const int64_t *numbers);
  * and has a separate score; it is counted for unknown_piece, or -1. Units and pieces must be valid
  * UTF-8. They return UNITOK_OK or UNITOK_ERROR_MEMORY, after which the sums are invalid. */
 
-/* Adds to expected[i], in multiples of 1 / unit, how often piece i is expected in the units over
- * all ways to divide them. *ret_log_likelihood is added to. The sums do not depend on the order of
- * calls. */
+/* Adds to expected[i], in multiples of 1 / unit, the expected number of uses of piece i over all
+ * ways to divide the units, and adds the log-likelihood to *ret_log_likelihood. The sums do not
+ * depend on the order of calls. */
 int32_t unitok_unigram_expect(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                               unitok_edges *kept, const double *p, double p_unknown,
                               const unitok_units *units, double unit, uint64_t *expected,
                               double *ret_log_likelihood);
 
-/* Like unitok_unigram_expect, but in float32, exactly as sentencepiece 0.2.3 with one thread. */
+/* Like unitok_unigram_expect, but in float32, exactly as in sentencepiece 0.2.3 with one thread. */
 int32_t unitok_unigram_expect_exact(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                                     unitok_edges *kept, const float *scores, float unknown_score,
                                     int64_t unknown_piece, const unitok_units *units,
                                     float *expected);
 
 enum unitok_prior {
-    /* exp(digamma(count)): subtracts about a half from every count, so that rare pieces fade */
+    /* exp(digamma(count)): subtracts about 0.5 from every count, so that rare pieces fade */
     UNITOK_PRIOR_DIGAMMA = 0,
     UNITOK_PRIOR_NONE = 1 /* plain shares */
 };
@@ -392,8 +391,8 @@ void unitok_unigram_maximize_f32(const float *expected, const int64_t *order, in
 void unitok_unigram_maximize_f64(const double *expected, int64_t n, double min_count, int32_t prior,
                                  uint8_t *alive, double *scores);
 
-/* Adds to used[i] how often piece i is in the best paths of the units, and the score and number of
- * tokens of these paths to *ret_score and *ret_tokens. */
+/* Adds to used[i] the number of uses of piece i in the best paths of the units, and the score and
+ * number of tokens of these paths to *ret_score and *ret_tokens. */
 int32_t unitok_unigram_paths_f32(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                                  unitok_edges *kept, const float *scores, float unknown_score,
                                  int64_t unknown_piece, const unitok_units *units, float *used,
@@ -403,8 +402,8 @@ int32_t unitok_unigram_paths_f64(const unitok_lexicon *lexicon, unitok_lattice *
                                  int64_t unknown_piece, const unitok_units *units, double *used,
                                  double *ret_score, int64_t *ret_tokens);
 
-/* Like unitok_unigram_paths_f64, but units and pieces are any bytes, all 256 bytes must be pieces
- * that are alive, otherwise UNITOK_ERROR_ARGUMENT, and counts are integers. */
+/* Like unitok_unigram_paths_f64, but counts are integers, and units and pieces may be any bytes.
+ * All 256 bytes must be live pieces; UNITOK_ERROR_ARGUMENT if no pieces spell a unit. */
 int32_t unitok_unigram_recount(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                                const uint8_t *alive, const double *scores,
                                const unitok_units *units, uint64_t *used);
@@ -434,19 +433,19 @@ int32_t unitok_unigram_parts_f64(const unitok_lexicon *lexicon, unitok_lattice *
 
 /* ------------------------------------------------------------------------------- BytePiece ---- */
 
-/* A model of byte n-grams cuts texts, the pieces are counted, and become a Unigram model. All of it
- * is exactly as in bytepiece 0.6.3. csrc/train/ngrams.h explains how n-grams are numbers. */
+/* A model of byte n-grams cuts texts into pieces, whose counts become a Unigram model, exactly as
+ * in bytepiece 0.6.3. csrc/train/ngrams.h describes the numbers of n-grams. */
 #define UNITOK_NGRAM_MAX_ORDER 7
 
 /* The position where adding packed documents stopped: at byte `position` of the data, in document
- * `document`. Begins with 0, 0; all are added once `document` is their number. */
+ * `document`. It starts at 0, 0; all documents are added once `document` equals their number. */
 typedef struct unitok_cursor {
     int64_t document;
     int64_t position;
 } unitok_cursor;
 
 /* A table of n-grams of 1..order bytes, counted inside the chunks of texts (csrc/train/chunks.h).
- * is_digit[0..0x10FFFF], which is kept, marks characters that are chunks; NULL: none. */
+ * is_digit[0..0x10FFFF], which is kept, marks characters that are separate chunks; NULL: none. */
 typedef struct unitok_ngrams unitok_ngrams;
 int32_t unitok_ngrams_new(int32_t order, const uint8_t *is_digit, unitok_ngrams **ret,
                           unitok_error *error);
@@ -454,14 +453,15 @@ void unitok_ngrams_free(unitok_ngrams *ngrams);
 int32_t unitok_ngrams_clear(unitok_ngrams *ngrams, unitok_error *error);
 int64_t unitok_ngrams_count(const unitok_ngrams *ngrams);
 int64_t unitok_ngrams_memory_bytes(const unitok_ngrams *ngrams);
-/* Adds the chunks from the cursor on until they have max_bytes or more; after an error, some. */
+/* Adds chunks from the cursor on, until they have max_bytes or more; after an error, only some are
+ * added. */
 int32_t unitok_ngrams_add(unitok_ngrams *ngrams, const uint8_t *data, const int64_t *offsets,
                           int64_t n_docs, int64_t max_bytes, unitok_cursor *cursor,
                           unitok_error *error);
 /* Sorts in place; nothing can be added before the table is cleared. */
 int32_t unitok_ngrams_sort(unitok_ngrams *ngrams, unitok_error *error);
 
-/* Where reading sorted n-grams stopped; begins with 0, 0. */
+/* Where reading sorted n-grams stopped; starts at 0, 0. */
 typedef struct unitok_ngram_place {
     int64_t full; /* among those of the full order */
     int64_t other;
@@ -541,7 +541,7 @@ int32_t unitok_ngram_cutter_add(unitok_ngram_cutter *cutter, const uint8_t *data
  * and within these limits. */
 typedef struct unitok_greedy_rules {
     int32_t max_piece_bytes; /* at most UNITOK_GREEDY_MAX_BYTES */
-    int32_t max_run_bytes;   /* the same for pieces of equal bytes */
+    int32_t max_run_bytes;   /* the same for pieces that repeat one byte */
     int32_t max_words;       /* 1: white space occurs only at the start, except in runs of it */
     int32_t max_digits;      /* in a row */
     /* 1: in ASCII, only letters follow a letter or a byte that is not ASCII, only digits follow a

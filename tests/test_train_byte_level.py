@@ -223,7 +223,7 @@ def test_allowed_pieces() -> None:
         b"\xf0\x9f\x8e": True,
     }.items():  # fmt: skip
         assert c_train.allowed(rules, shown(data).encode()) == wanted, data
-    with pytest.raises(ValueError, match="no such rules"):
+    with pytest.raises(ValueError, match="the flags or max_chars of the rules are invalid"):
         Rules({"byte_level"}, 513)
 
 

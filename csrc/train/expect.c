@@ -7,13 +7,14 @@
  *
  * There are two forms:
  *
- * - In probabilities, for training that need not equal sentencepiece's: one multiplication and one
+ * - In probabilities, for training that need not match sentencepiece's: one multiplication and one
  *   addition per edge, in float64. Numbers that become too small are scaled by 2^256, and each
- *   position stores how often. Expected counts are sums of integers, in units of 1 / `unit`, so
- *   they do not depend on the order in which threads add them.
+ *   position stores the number of scalings. Expected counts are sums of integers, in units of 1 /
+ *   `unit`, so they do not depend on the order in which threads add them.
  * - In logarithms of float32, step by step as sentencepiece 0.2.3 computes them with one thread, to
  *   the last bit. It needs log(exp a + exp b) for each edge. Polynomials give these functions with
- *   a known error, and libm is called only if that error leaves open which float32 is nearest.
+ *   a known error, and libm is called only if, within that error, two float32 values could be the
+ *   nearest.
  *
  * alpha is kept for the bytes that a unit shares with the previous unit. The backward pass links
  * the edges that start at each position, nearest end first; only unknown edges come last, as in
@@ -46,9 +47,9 @@ typedef struct cell {
 } cell;
 
 /* Multiplies alpha by SCALE at positions at - window..at, which are all that later positions still
- * read. Does nothing and returns 0 if one of them is already so large that the small ones do not
- * matter beside it. Only positions within the length of the longest piece are read again, so only
- * these must have one common scale. */
+ * read. Does nothing and returns 0 if one of them is already so large that the small ones are
+ * negligible. Only positions within the length of the longest piece are read again, so only these
+ * must have one common scale. */
 static int scale_alpha(cell *cells, int64_t at, int64_t window)
 {
     int64_t begin = at > window ? at - window : 0;
@@ -61,8 +62,8 @@ static int scale_alpha(cell *cells, int64_t at, int64_t window)
     return 1;
 }
 
-/* Like scale_alpha, for beta of positions at..at + window. beta needs no exponents of its own
- * positions, because it is used up while it is computed. */
+/* Like scale_alpha, for beta at positions at..at + window. beta needs no exponent per position,
+ * because betas outside the window are never read again. */
 static int scale_beta(cell *cells, int64_t at, int64_t n_bytes, int64_t window)
 {
     int64_t end = at + window < n_bytes ? at + window : n_bytes;
@@ -72,10 +73,10 @@ static int scale_beta(cell *cells, int64_t at, int64_t n_bytes, int64_t window)
     return 1;
 }
 
-/* Fills alpha after the first `shared` bytes; returns log(alpha(end)). The alphas before that are
- * those of the previous unit, which has the same edges there. The exponent of a position says how
- * often its alpha has been scaled, so the logarithm at the end can add what scaling has taken
- * out. */
+/* Computes alpha after the first `shared` bytes; returns log(alpha(end)). The earlier alphas are
+ * those of the previous unit, which has the same edges there. The exponent of a position is the
+ * number of times its alpha has been scaled, so the final logarithm can be corrected for scaling.
+ */
 static double forward(const unitok_lattice *lattice, int64_t shared, int64_t window)
 {
     cell *cells = lattice->cells;
@@ -97,10 +98,10 @@ static double forward(const unitok_lattice *lattice, int64_t shared, int64_t win
     return log(cells[lattice->n_bytes].alpha) - 256 * 0.69314718055994530942 * exponent;
 }
 
-/* Fills beta from the end, and adds to expected[] how often each edge is expected. alpha and beta
- * are scaled independently. `off` is the difference between the exponent of their product and that of
- * alpha(end), and is 0 unless the unit is long or its pieces improbable. Unknown edges add to
- * beta but to no count, because they are not pieces. */
+/* Computes beta from the end, and adds the expected number of uses of each edge to expected[].
+ * alpha and beta are scaled independently. `off` is the difference between the exponent of their
+ * product and that of alpha(end), and is 0 unless the unit is long or its pieces improbable.
+ * Unknown edges add to beta but to no count, because they are not pieces. */
 static void backward(unitok_lattice *lattice, int64_t window, double weight, uint64_t *expected)
 {
     cell *cells = lattice->cells;
@@ -117,14 +118,13 @@ static void backward(unitok_lattice *lattice, int64_t window, double weight, uin
         double alpha = cells[at].alpha * share, beta = 0;
         cells[at].beta = 0; /* scale_beta reads it, inside characters too */
         if (alpha == 0) continue;
-        /* The scales of alpha, beta and alpha(end) differ where one of them was scaled in between.
-         */
+        /* The scales of alpha, beta and alpha(end) differ if one of them was scaled in between. */
         int32_t off = total - cells[at].exponent - exponent;
         if (UNLIKELY(off != 0)) alpha = ldexp(alpha, 256 * off);
         for (uint32_t k = lattice->out[at]; k != EDGE_NONE; k = edges[k].next) {
             double part = p[k] * cells[edges[k].end].beta, times = alpha * part;
             beta += part;
-            /* Only rounding can make it larger than the weight. */
+            /* Only rounding can make `times` larger than the weight. */
             expected[edges[k].piece] += (uint64_t)((times < weight ? times : weight) + 0.5);
         }
         uint32_t unknown = lattice->unknown[at];
@@ -135,8 +135,8 @@ static void backward(unitok_lattice *lattice, int64_t window, double weight, uin
     }
 }
 
-/* After a unit whose alphas were scaled, nothing is reused: the scaled numbers belong to its own
- * exponents. */
+/* Nothing is reused after a unit whose alphas were scaled, because these are valid only with the
+ * exponents of that unit. */
 int32_t unitok_unigram_expect(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                               unitok_edges *record, const double *p, double p_unknown,
                               const unitok_units *units, double unit, uint64_t *expected,
@@ -163,7 +163,7 @@ int32_t unitok_unigram_expect(const unitok_lexicon *lexicon, unitok_lattice *lat
 
 /* ------------------------------------------------------------------------ As sentencepiece ---- */
 
-/* The bits of a float, from which an index is taken without a conversion. */
+/* The bits of a float, from which an index is extracted without a conversion. */
 INLINE uint32_t float_bits(float x)
 {
     uint32_t bits;
@@ -183,10 +183,10 @@ static NOINLINE float log_sum_by_libm(float a, float b)
     return (float)(high + log1p(exp((double)(low - high))));
 }
 
-/* The same by a polynomial. If the float32 nearest to its value is the same at both ends of the
- * error, that is the result; otherwise libm decides. Rounding to the nearest step by adding and
- * subtracting `round` needs no conversion to an integer, and the low bits of the sum are the index
- * of the step. */
+/* The same sum by a polynomial. If both ends of the error interval round to the same float32, that
+ * is the result; otherwise libm decides. Rounding to the nearest step by adding and subtracting
+ * `round` needs no conversion to an integer, and the low bits of the sum are the index of the step.
+ */
 INLINE float log_sum(const struct log_terms *logs, float a, float b)
 {
     /* Adding this number to a small one and subtracting it again rounds to an integer. */
@@ -203,9 +203,9 @@ INLINE float log_sum(const struct log_terms *logs, float a, float b)
     return log_sum_by_libm(a, b);
 }
 
-/* sum + count * exp(score), where the product and the sum are float64; in the same way as log_sum.
- * The steps are those of exp(x) = 2^(step / EXP_STEPS) * exp(rest): a table gives the fractional
- * power, the integer part is added to the exponent bits, and a polynomial gives exp(rest). */
+/* sum + count * exp(score), with the product and the sum in float64; computed in the same way as
+ * log_sum. It uses exp(x) = 2^(step / EXP_STEPS) * exp(rest): a table gives the fractional power,
+ * the integer part is added to the exponent bits, and a polynomial gives exp(rest). */
 INLINE float add_exp(const double *powers, float sum, float count, float score)
 {
     const double round = 0x1.8p52;
@@ -225,13 +225,13 @@ INLINE float add_exp(const double *powers, float sum, float count, float score)
     return (float)(sum + count * exp((double)score));
 }
 
-/* The same in logarithms, in float32 as in sentencepiece. */
+/* A position of the lattice in logarithms, in float32 as in sentencepiece. */
 typedef struct exact_cell {
     float alpha, beta;
 } exact_cell;
 
-/* The sums are formed edge by edge in the order of sentencepiece, because float32 sums depend on
- * it. */
+/* Sums are computed edge by edge in sentencepiece's order, because float32 sums depend on the
+ * order. */
 static void exact_forward(const unitok_lattice *lattice, int64_t shared)
 {
     exact_cell *cells = lattice->cells;
@@ -249,7 +249,7 @@ static void exact_forward(const unitok_lattice *lattice, int64_t shared)
     }
 }
 
-/* The order of the edges that leave a position is that in which sentencepiece inserts them: the
+/* The edges that leave a position are added in the order in which sentencepiece inserts them: the
  * shortest first, and an unknown edge last. Position 0 needs no beta. */
 static void exact_backward(unitok_lattice *lattice)
 {
@@ -274,9 +274,10 @@ static void exact_backward(unitok_lattice *lattice)
     }
 }
 
-/* Adds to *sum how often an edge is expected. An edge so improbable that the float32 sum would not
- * change is skipped: exp(-12) and exp(-20) times the count are then below half of the last place of
- * the sum. The shortcut is exact: it skips only additions that would round to the same sum. */
+/* Adds the expected number of uses of an edge to *sum. An edge so improbable that the float32 sum
+ * would not change is skipped: exp(-12) and exp(-20) times the count are then below half of the
+ * last place of the sum. The shortcut is exact: it skips only additions that would round to the
+ * same sum. */
 INLINE void exact_add(const double *powers, const exact_cell *cells, const edge *e, float score,
                       float total, float count, float *sum)
 {
@@ -287,8 +288,8 @@ INLINE void exact_add(const double *powers, const exact_cell *cells, const edge 
     *sum = add_exp(powers, *sum, count, score);
 }
 
-/* Goes through the positions and their edges in the same order as sentencepiece, because each
- * expected count is a float32 sum of very many terms. */
+/* Visits the positions and their edges in the same order as sentencepiece, because each expected
+ * count is a float32 sum of very many terms. */
 static void exact_count(const unitok_lattice *lattice, int64_t unknown_piece, float count,
                         float *expected)
 {

@@ -3,7 +3,7 @@
  * A lattice is used for one unit after another. Arrays by position are reserved before it is
  * filled, and arrays of edges grow while it is filled.
  *
- * The record of edges spares later passes the walks through the trie. For the units "the" and
+ * With the record of edges, later passes need not walk through the trie. For the units "the" and
  * "them", in order:
  *
  *     position     t     h       e            m               "them" shares three bytes with "the": one position is new
@@ -55,7 +55,7 @@ void unitok_lattice_free(unitok_lattice *lattice)
     mem_free(lattice);
 }
 
-/* Grows by a half. The first entries of the lists are set here, because lattice_fill reads them
+/* Grows by half. The first entries of the lists are set here, because lattice_fill reads them
  * before it has written any. */
 int lattice_reserve(unitok_lattice *lattice, int64_t n_bytes)
 {
@@ -73,7 +73,7 @@ int lattice_reserve(unitok_lattice *lattice, int64_t n_bytes)
     return 1;
 }
 
-/* Scores are as large as doubles, whichever of the two types the lattice has. */
+/* Scores get the size of doubles, whichever of the two types they have. */
 static NOINLINE int grow_edges(unitok_lattice *lattice, int64_t n_walks, int64_t n_edges)
 {
     int64_t walks_capacity = n_walks + n_walks / 2 + 64,
@@ -97,7 +97,7 @@ static int64_t common_bytes(const unitok_lattice *lattice, const uint8_t *unit, 
 
 /* -------------------------------------------------------------------------- Recorded edges ---- */
 
-/* A record begins empty; the first call with it fills it. */
+/* A record starts empty, and the first call that uses it fills it. */
 unitok_edges *unitok_edges_new(int64_t max_bytes)
 {
     unitok_edges *record = mem_zalloc(1, sizeof *record);
@@ -105,7 +105,7 @@ unitok_edges *unitok_edges_new(int64_t max_bytes)
     return record;
 }
 
-/* Frees everything and remembers that recording does not pay, so later passes do not try again. */
+/* Frees everything, and marks the record so that later passes do not try again. */
 static void give_up(unitok_edges *record)
 {
     mem_free(record->n_edges);
@@ -127,14 +127,14 @@ int64_t unitok_edges_memory_bytes(const unitok_edges *record)
     return record->positions_capacity + 5 * record->capacity;
 }
 
-/* Pieces get new numbers after dropped ones have been removed from the list of pieces; numbers
- * below 0 are dropped. The record is compacted in the same pass. */
+/* Renumbers the pieces after dropped ones have been removed from the list of pieces; those with a
+ * number below 0 are dropped. The record is compacted in the same pass. */
 void unitok_edges_renumber(unitok_edges *record, const int64_t *numbers)
 {
     int64_t at = 0, n = 0;
     for (int64_t i = 0; i < record->n_positions; i++) {
-        /* The edges of a position are a list; what is kept of it moves down, and its length
-         * shrinks. */
+        /* The edges of a position are a list: those that are kept move down, and its length is
+         * updated. */
         int64_t end = at + record->n_edges[i], begin = n;
         for (; at < end; at++) {
             if (numbers[record->pieces[at]] < 0) continue;
@@ -146,8 +146,8 @@ void unitok_edges_renumber(unitok_edges *record, const int64_t *numbers)
     record->n = n;
 }
 
-/* Makes space for n edges at one more position. Gives up recording if that is more than max_bytes,
- * or allocation fails. */
+/* Makes space for n edges at one more position. Gives up recording if that exceeds max_bytes or
+ * allocation fails. */
 static NOINLINE int reserve_edges(unitok_edges *record, int64_t n)
 {
     int64_t positions_capacity = record->positions_capacity, capacity = record->capacity;
@@ -178,7 +178,7 @@ INLINE void keep(unitok_edges *record, const edge *edges, int64_t n)
     }
 }
 
-/* A length must fit a byte, so a vocabulary with longer pieces is not recorded. */
+/* A length must fit in a byte, so a vocabulary with longer pieces is not recorded. */
 void lattice_begin(unitok_lattice *lattice, unitok_edges *record, const unitok_lexicon *lexicon)
 {
     lattice->n_bytes = 0;
@@ -190,8 +190,8 @@ void lattice_begin(unitok_lattice *lattice, unitok_edges *record, const unitok_l
         record->n = 0; /* each list is written again as it is read, without dropped pieces */
 }
 
-/* The first pass ends with the arrays at their final size, and later ones shrink them when a
- * quarter is no longer used. */
+/* The first pass trims n_edges to its final size, and any pass shrinks the other arrays once over a
+ * quarter of them is unused. */
 void lattice_end(unitok_lattice *lattice)
 {
     unitok_edges *record = lattice->record;
@@ -203,7 +203,8 @@ void lattice_end(unitok_lattice *lattice)
             record->positions_capacity = record->n_positions + 1;
         record->state = EDGES_RECORDED;
     }
-    /* Gives back memory of dropped pieces. If one of the two fails, both are still large enough. */
+    /* Releases the memory of dropped pieces. If either resize fails, both arrays are still large
+     * enough. */
     if (4 * capacity < 3 * record->capacity && resize(&record->lengths, capacity, 1))
         if (resize(&record->pieces, capacity, sizeof *record->pieces)) record->capacity = capacity;
 }

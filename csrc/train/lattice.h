@@ -13,15 +13,15 @@
  *     edge_begin[]    0   0       1       3       5  edges that end at position i: edge_begin[i]..edge_begin[i + 1] - 1
  *
  * So the lattice of a prefix is a prefix of the lattice, and a unit reuses the lattice of the bytes
- * that it shares with the previous unit. Units come in the order of their bytes, at least those of
- * one count, and share half of their bytes.
+ * that it shares with the previous unit. Units are sorted by bytes, at least among those with the
+ * same count, and share half of their bytes with the previous unit.
  *
  * The trie is larger than the caches, and walks mostly wait for memory. So the edges of all units
- * can be recorded in the second pass over the units, and read in later ones: see unitok_edges.
+ * can be recorded in the second pass over the units, and read back in later ones: see unitok_edges.
  *
  * Three algorithms read the lattice: sums over all paths (expect.c), best paths, and losses (both
- * in unigram_template.h). Each keeps its numbers for the positions in `cells`, so that they are
- * reused together with the edges. */
+ * in unigram_template.h). Each stores its numbers per position in `cells`, so that these are reused
+ * together with the edges. */
 #pragma once
 
 #include "train/lexicon.h"
@@ -29,21 +29,22 @@
 #define EDGE_UNKNOWN UINT32_MAX
 #define EDGE_NONE UINT32_MAX
 
-/* A piece that stands between two positions of the unit. Edges are listed by `end`; `next` links
- * them by `start` as well. */
+/* A piece between two positions of the unit. Edges are listed by `end`; `next` links them by
+ * `start` as well. */
 typedef struct edge {
     uint32_t piece; /* a number in the lexicon, or EDGE_UNKNOWN */
     uint32_t start, end;
     uint32_t next; /* from the same start, see lattice_link; or EDGE_NONE */
 } edge;
 
-/* A walk through the trie that began at `start` and has come to the node at `base`. */
+/* A walk through the trie that began at `start` and has reached the node at `base`. */
 typedef struct walk {
     uint32_t start, base;
 } walk;
 
 /* log1p(exp(-d)) for d from 0 to LOG_SPAN: one polynomial around each multiple of 1 / LOG_STEPS.
- * Its error is less than LOG_ERROR, because it leaves out a fifth derivative of at most 1/4. */
+ * Its error is less than LOG_ERROR, because the first omitted term has a fifth derivative of at
+ * most 1/4. */
 #define LOG_STEPS 16
 #define LOG_SPAN 20
 #define LOG_ERROR 1e-10
@@ -53,8 +54,8 @@ struct log_terms {
     double of[5]; /* coefficients of 1, t, t^2, ... */
 };
 
-/* The recorded edges of a list of units: of each unit those that end after the bytes that it
- * shares with the previous unit, without unknown edges.
+/* The recorded edges of a list of units: for each unit, the edges that end after the bytes that it
+ * shares with the previous unit, except unknown edges.
  *
  *     n_edges[]             for each byte that is not shared: how many edges end after it
  *     pieces[], lengths[]   of these edges, in order; lengths in bytes
@@ -100,8 +101,8 @@ struct unitok_lattice {
 
 #define CELL_BYTES 24
 
-/* Makes space for a unit of n_bytes. Cells keep their contents. Returns 0 if allocation fails.
- * Cells are bytes to this file; each algorithm has a type of its own for them. */
+/* Makes space for a unit of n_bytes. Cells keep their contents. Returns 0 if allocation fails. This
+ * file treats cells as bytes; each algorithm has its own type for them. */
 int lattice_reserve(unitok_lattice *lattice, int64_t n_bytes);
 
 /* Called before and after all units of a call. record: the recorded edges of these units, or
@@ -109,9 +110,9 @@ int lattice_reserve(unitok_lattice *lattice, int64_t n_bytes);
 void lattice_begin(unitok_lattice *lattice, unitok_edges *record, const unitok_lexicon *lexicon);
 void lattice_end(unitok_lattice *lattice);
 
-/* Fills the lattice with all edges of unit[0..n_bytes), of pieces whose score is not `dead`, and
- * makes space for the cells. Returns how many bytes the unit shares with the previous one, whose
- * bytes must still be readable, or -1 if allocation fails. Edges and cells up to there are
+/* Fills the lattice with all edges of unit[0..n_bytes) whose pieces have a score other than `dead`,
+ * and makes space for the cells. Returns how many bytes the unit shares with the previous one,
+ * whose bytes must still be readable, or -1 if allocation fails. Edges and cells up to there are
  * unchanged. */
 int64_t lattice_fill_f32(unitok_lattice *lattice, const unitok_lexicon *lexicon,
                          const float *scores, float dead, float unknown_score, const uint8_t *unit,
@@ -120,18 +121,18 @@ int64_t lattice_fill_f64(unitok_lattice *lattice, const unitok_lexicon *lexicon,
                          const double *scores, double dead, double unknown_score,
                          const uint8_t *unit, int64_t n_bytes);
 
-/* Lists the edges by their start, nearest end first: out[i], then next. Unknown edges are apart, in
- * unknown[i], because they come last in sentencepiece. Call lattice_unlink, and then lattice_link
+/* Lists the edges by their start, nearest end first: out[i], then next. Unknown edges are separate,
+ * in unknown[i], because sentencepiece puts them last. Call lattice_unlink, and then lattice_link
  * for each position from the last to the first. Linking is needed only by algorithms that go
- * backwards, so filling does not do it. */
+ * backwards through the lattice, so filling does not do it. */
 INLINE void lattice_unlink(unitok_lattice *lattice)
 {
     for (int64_t i = 0; i < lattice->n_bytes; i++)
         lattice->out[i] = lattice->unknown[i] = EDGE_NONE;
 }
 
-/* Puts the edges that end at `at` in front of the lists of their starts. Positions come from the
- * last to the first, so in the end each list has the nearest end first. */
+/* Puts the edges that end at `at` in front of the lists of their starts. Positions are linked from
+ * the last to the first, so each list ends up with the nearest end first. */
 INLINE void lattice_link(unitok_lattice *lattice, int64_t at)
 {
     for (uint32_t k = lattice->edge_begin[at]; k < lattice->edge_begin[at + 1]; k++) {

@@ -1,15 +1,15 @@
-/* ngram_cut.c - cutting chunks into pieces by an n-gram model: the most probable way, by Viterbi
+/* ngram_cut.c - cuts chunks into the most probable pieces under an n-gram model, by Viterbi
  *
  * The state is how many bytes of the piece precede the current one, which is how far the model
- * looks back; order - 1 stands for all larger numbers. With order 4:
+ * looks back; order - 1 also stands for all larger numbers. With order 4:
  *
  *     state    0 ──▶ 1 ──▶ 2 ──▶ 3 ─┐       one byte more in the piece:
  *              ▲     │     │     │◀─┘       log P(byte | the state's bytes before it)
  *              └─────┴─────┴─────┘          a new piece: log P(byte)
  *
- * All sums and ties are as numpy computes them in bytepiece 0.6.3: float64, and of equal ones the
- * lowest state. A probability is the difference of two logarithms of counts, the second of which
- * was looked up at the byte before:
+ * Sums and ties are those of numpy in bytepiece 0.6.3: sums are float64, and of several equal
+ * states the lowest wins. A probability is the difference of two logarithms of counts, the second
+ * of which was looked up at the previous byte:
  *
  *     byte       a      b      c
  *     logs[0]    a      b      c          log P(c | ab) = logs[2] here - logs[1] of the byte before
@@ -33,8 +33,8 @@
 #define STATES_MAX UNITOK_NGRAM_MAX_ORDER
 #define FROM_LAST 8 /* flag of a route: the last state comes from itself */
 
-/* The memory of one thread that cuts chunks. The routes of the longest possible chunk are a part of
- * it: a byte for each byte of text is all that Viterbi has to remember. */
+/* The memory of one thread that cuts chunks. It contains the routes of the longest possible chunk:
+ * Viterbi needs to remember only one byte per byte of text. */
 struct unitok_ngram_cutter {
     const unitok_ngram_model *model;
     unitok_counter *counter;
@@ -43,8 +43,8 @@ struct unitok_ngram_cutter {
     uint8_t routes[CHUNK_MAX_BYTES]; /* the state before state 0, and FROM_LAST */
 };
 
-/* The model is shared by all threads; the counter belongs to one. is_digit must be that of the
- * counts. */
+/* The model is shared by all threads; the counter belongs to one. is_digit must be the table with
+ * which the n-grams were counted. */
 int32_t unitok_ngram_cutter_new(const unitok_ngram_model *model, unitok_counter *counter,
                                 const uint8_t *is_digit, int32_t flags, unitok_ngram_cutter **ret,
                                 unitok_error *error)
@@ -67,17 +67,17 @@ void unitok_ngram_cutter_free(unitok_ngram_cutter *cutter) { mem_free(cutter); }
  * there. */
 typedef struct stretch {
     int64_t n_bytes;
-    int n_known; /* the longest known n-gram that ends at the last byte may have so many bytes */
+    int n_known;                          /* no known n-gram that ends at the last byte is longer */
     int64_t slots[AT_ONCE][STATES_MAX];   /* where the search for it begins */
     uint16_t counts[AT_ONCE][STATES_MAX]; /* as in its slot; 0: the n-gram is unknown */
-    /* of its count, from the byte before the stretch on */
+    /* of the counts, starting at the byte before the stretch */
     double logs[1 + AT_ONCE][STATES_MAX];
     /* log P(the byte | the others); -INFINITY: unknown */
     double values[AT_ONCE][STATES_MAX];
 } stretch;
 
-/* The first round: computes where each search begins and prefetches it. The value of the search is
- * used in the next round. */
+/* The first round: computes the slot where each search of the next round begins, and prefetches it.
+ */
 INLINE void find_slots(const unitok_ngram_model *model, int order, const uint8_t *text,
                        uint64_t bytes, stretch *s)
 {
@@ -91,16 +91,16 @@ INLINE void find_slots(const unitok_ngram_model *model, int order, const uint8_t
     }
 }
 
-/* Reads the counts. If an n-gram is unknown, so is every longer one that begins or ends with it: so
- * at the next byte, at most one length more is looked up. A search that cannot succeed is left out,
- * which saves most lookups in text that the model knows little of. */
+/* Reads the counts. If an n-gram is unknown, so is every longer one that begins or ends with it. So
+ * the n-grams that end at the next byte can be at most one byte longer. Searches that cannot
+ * succeed are skipped, which saves most lookups in text that is mostly unknown to the model. */
 INLINE void find_counts(const unitok_ngram_model *model, int order, const uint8_t *text,
                         uint64_t bytes, stretch *s)
 {
     int n_known = s->n_known;
     for (int64_t i = 0; i < s->n_bytes; i++) {
         int most = n_known + 1;
-        /* Pairs have a table of their own, which is read in find_values. */
+        /* Pairs have a separate table, which is read in find_values. */
         n_known = most < 2 ? most : 2;
         bytes = bytes << 8 | text[i];
         for (int n = 3; n <= order; n++) s->counts[i][n - 1] = 0;
@@ -114,7 +114,7 @@ INLINE void find_counts(const unitok_ngram_model *model, int order, const uint8_
     s->n_known = n_known;
 }
 
-/* The last round: logarithms, and differences of them. Bytes and pairs are always looked up; an
+/* The last round: logarithms and their differences. Bytes and pairs are always looked up; an
  * unknown n-gram has the value -INFINITY, which no path takes. */
 INLINE void find_values(const unitok_ngram_model *model, int order, const uint8_t *text,
                         int64_t n_before, uint64_t bytes, stretch *s)
@@ -139,10 +139,11 @@ INLINE void find_values(const unitok_ngram_model *model, int order, const uint8_
     }
 }
 
-/* Computes the scores of all states at a byte from those before it, and returns the route. A piece
- * that begins here has the best state before it, of equal ones the first. The sum from state 0 is
- * compared last, because it is known last. With LENIENT, a piece may begin inside a character after
- * all if no piece can continue there, because the text would otherwise have no path. */
+/* Computes the scores of all states at a byte from those at the previous byte, and returns the
+ * route. A piece that begins here follows the best previous state, or the first of several equal
+ * ones. The sum from state 0 is compared last, because it is known last. With LENIENT, a piece may
+ * begin inside a character if no piece can continue there, because the text would otherwise have no
+ * path. */
 INLINE uint8_t step(double *scores, int order, const double *value, int may_begin, int is_lenient)
 {
     /* From state k - 1 to k the piece grows by a byte. The last state also follows itself. */
@@ -164,8 +165,8 @@ INLINE uint8_t step(double *scores, int order, const double *value, int may_begi
         return route;
     }
     for (int k = 0; k < order; k++) sums[k] = before[k] + value[0];
-    /* A new piece begins after any state; of equal sums the lowest state is taken, which the bits
-     * find without a branch. */
+    /* A new piece may follow any state. Of equal sums, the one of the lowest state is taken, which
+     * the bits find without a branch. */
     double best = sums[order - 1];
     for (int k = order - 2; k >= 0; k--) best = sums[k] > best ? sums[k] : best;
     uint64_t is_best = UINT64_C(1) << (order - 1);
@@ -174,8 +175,8 @@ INLINE uint8_t step(double *scores, int order, const double *value, int may_begi
     return route | (uint8_t)lowest_bit(is_best);
 }
 
-/* Follows the routes from the end. In state 0 a piece begins: it ends where the one after it began.
- * In the last state, the route says whether the state before was the same one. */
+/* Follows the routes from the end. In state 0 a piece begins: it ends where the next one begins. In
+ * the last state, the route says whether the state before was the same one. */
 static int count_route(unitok_ngram_cutter *cutter, const uint8_t *text, int64_t n_bytes, int order,
                        const double *scores)
 {
@@ -193,11 +194,11 @@ static int count_route(unitok_ngram_cutter *cutter, const uint8_t *text, int64_t
             state--;
         }
     }
-    /* Only the tables of a damaged model leave anything. */
+    /* Text is left over only if the tables of the model are damaged. */
     return end == 0 || counter_add(cutter->counter, text, end, 1) >= 0;
 }
 
-/* The order is a constant in each instance, so all loops over states are unrolled. */
+/* Inlined, so that the loops over states are unrolled where the order is a constant. */
 INLINE int cut_chunk(unitok_ngram_cutter *cutter, int order, const uint8_t *text, int64_t n_bytes)
 {
     const unitok_ngram_model *model = cutter->model;
@@ -226,7 +227,7 @@ INLINE int cut_chunk(unitok_ngram_cutter *cutter, int order, const uint8_t *text
     return count_route(cutter, text, n_bytes, order, scores);
 }
 
-/* BytePiece's usual order is 6, which has an instance of its own. */
+/* BytePiece's usual order is 6, for which there is a separate instance. */
 static int cut_any(unitok_ngram_cutter *cutter, const uint8_t *text, int64_t n_bytes)
 {
     return cut_chunk(cutter, cutter->model->order, text, n_bytes);
@@ -237,7 +238,8 @@ static int cut_by_6(unitok_ngram_cutter *cutter, const uint8_t *text, int64_t n_
     return cut_chunk(cutter, 6, text, n_bytes);
 }
 
-/* Texts are cut chunk by chunk until about max_bytes are done; the cursor says where to resume. */
+/* Texts are cut chunk by chunk until about max_bytes are done; the cursor records where to resume.
+ */
 int32_t unitok_ngram_cutter_add(unitok_ngram_cutter *cutter, const uint8_t *data,
                                 const int64_t *offsets, int64_t n_docs, int64_t max_bytes,
                                 unitok_cursor *cursor, unitok_error *error)

@@ -1,9 +1,9 @@
-/* ngram_model.c - from sorted counts of the longest n-grams to a model of all common ones: see
- * ngrams.h
+/* ngram_model.c - builds a model of all common n-grams from the sorted counts of the longest ones:
+ * see ngrams.h
  *
- * The n-grams come in order, so those with a common beginning are neighbours. The beginnings of the
- * last one are a path of open sums; when the next one does not share a beginning, its sum is
- * complete:
+ * The n-grams arrive in order, so those with a common prefix are neighbours. The prefixes of the
+ * last n-gram are a path of open sums. The sum of a prefix is complete when the next n-gram does
+ * not begin with it:
  *
  *     abc 2      open: a 2, ab 2, abc 2
  *     abd 3      complete: abc 2.       open: a 5, ab 5, abd 3
@@ -21,8 +21,8 @@
 #include "ground/error.h"
 
 #define SLOTS_MAX INT64_C(0xFFFFFFFF)
-#define OTHER_NGRAMS "the second pass has other n-grams than the first"
-#define NOT_IN_ORDER "not n-grams in order"
+#define OTHER_NGRAMS "the n-grams of the second pass differ from those of the first"
+#define NOT_IN_ORDER "the n-grams are invalid or out of order"
 #define FIRST_LENGTH 3 /* the shortest n-grams in slots; shorter ones are indexes of `few` */
 
 /* The next n-gram of a table that is being read. */
@@ -65,8 +65,8 @@ void unitok_ngram_model_free(unitok_ngram_model *model)
 /* The slots for n keys: a third stays empty, and at least one, so that every search ends. */
 static int64_t slots_for(int64_t n) { return n + n / 2 + 2; }
 
-/* Before the tables are allocated this is what they will take, so that a caller can refuse a model
- * that is too large after the first pass. */
+/* Before the tables are allocated, this is the memory that they will take, so that a caller can
+ * reject a model that is too large after the first pass. */
 int64_t unitok_ngram_model_memory_bytes(const unitok_ngram_model *model)
 {
     int is_open = model->large != NULL;
@@ -107,8 +107,7 @@ static int open_slots(unitok_ngram_model *model)
     return n_large_slots <= SLOTS_MAX && allocate(model, n_slots, n_large_slots);
 }
 
-/* The second table is searched like the first. It holds few n-grams, those that are most frequent.
- */
+/* The second table is searched like the first. It holds only the few most frequent n-grams. */
 static void put_large(unitok_ngram_model *model, ngram_entry entry)
 {
     int64_t at = model_slot(model->n_large_slots, entry.key);
@@ -117,7 +116,7 @@ static void put_large(unitok_ngram_model *model, ngram_entry entry)
     model->large[at] = entry;
 }
 
-/* Called only for a slot with the largest count. */
+/* Called only if the slot has the largest count. */
 double model_large_log(const unitok_ngram_model *model, uint64_t key)
 {
     int64_t at = model_slot(model->n_large_slots, key);
@@ -146,9 +145,9 @@ static void put_waiting(unitok_ngram_model *model)
     model->n_waiting = 0;
 }
 
-/* Puts an n-gram, in the second pass. of[].n and n_large count down what is still to come, so a
- * second pass that differs from the first is noticed before a table overflows. Both numbers were
- * counted in the first pass. */
+/* Adds an n-gram to its table in the second pass. of[].n and n_large, which the first pass counted,
+ * are counted down, so a second pass that differs from the first is detected before a table
+ * overflows. */
 static void put(unitok_ngram_model *model, uint64_t key, uint64_t count)
 {
     ngram_slots *table = &model->of[key & 7];
@@ -181,8 +180,8 @@ static void complete(unitok_ngram_model *model, int n)
     }
 }
 
-/* How many first bytes two numbers share. If the shorter one is a beginning of the longer one, that
- * is all of its bytes. */
+/* The length of the common prefix of two n-grams, given as numbers: the length of the shorter one
+ * if it is a prefix of the longer one. */
 static int common_bytes(uint64_t a, uint64_t b)
 {
     int n = (int)(a & 7), n_b = (int)(b & 7);
@@ -191,9 +190,8 @@ static int common_bytes(uint64_t a, uint64_t b)
     return n;
 }
 
-/* Completes all open sums but those of the first n_kept bytes. Longer beginnings are completed
- * before shorter ones, although the order does not matter: each goes to a table of its own
- * length. */
+/* Completes all open sums except those of the first n_kept bytes. The order of the prefixes does
+ * not matter, because each length has its own table. */
 static void close_path(unitok_ngram_model *model, int n_kept)
 {
     for (int n = (int)(model->last & 7); n > n_kept; n--) {
@@ -217,8 +215,8 @@ static int32_t begin_scan(unitok_ngram_model *model, unitok_error *error)
                                                                      : fail_memory(error);
 }
 
-/* Adds the next n-gram; returns 0 if it does not come after the last one. Every beginning of the
- * n-gram gets its count, because the n-gram is one occurrence of each. */
+/* Adds the next n-gram; returns 0 if it does not come after the last one. Every prefix of the
+ * n-gram gets its count, because each occurrence of the n-gram is also one of the prefix. */
 INLINE int scan(unitok_ngram_model *model, uint64_t key, uint64_t count)
 {
     if (UNLIKELY(!is_ngram(model, key) || key <= model->last)) return 0;
@@ -228,7 +226,7 @@ INLINE int scan(unitok_ngram_model *model, uint64_t key, uint64_t count)
     return 1;
 }
 
-/* The n-grams of one sorted list, which the caller may give in several calls. */
+/* The caller may pass one sorted list in several calls. */
 int32_t unitok_ngram_model_scan(unitok_ngram_model *model, const uint64_t *keys,
                                 const uint64_t *counts, int64_t n, unitok_error *error)
 {
@@ -240,7 +238,7 @@ int32_t unitok_ngram_model_scan(unitok_ngram_model *model, const uint64_t *keys,
     return model->is_wrong ? fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, OTHER_NGRAMS) : UNITOK_OK;
 }
 
-/* The least number of all heads; UINT64_MAX if all tables are at their ends. */
+/* The smallest key of all heads; UINT64_MAX if all tables are at their ends. */
 static uint64_t least_of(const struct table_head *heads, int64_t n_tables)
 {
     uint64_t least = UINT64_MAX;
@@ -249,7 +247,7 @@ static uint64_t least_of(const struct table_head *heads, int64_t n_tables)
     return least;
 }
 
-/* Reads ahead by one, so that the least of the heads is known without taking it. The place is moved
+/* Reads one n-gram ahead, so that the smallest head is known before it is used. The place advances
  * only when the n-gram is used, so a caller can continue from `places`. */
 INLINE void read_head(struct table_head *head, const unitok_ngrams *table,
                       const unitok_ngram_place *place)
@@ -260,7 +258,7 @@ INLINE void read_head(struct table_head *head, const unitok_ngrams *table,
 }
 
 /* Merges the tables of several threads while they are scanned. The number of tables is small, so
- * the least head is found by comparing all of them. */
+ * the smallest head is found by comparing all of them. */
 int32_t unitok_ngram_model_scan_tables(unitok_ngram_model *model,
                                        const unitok_ngrams *const *tables, int64_t n_tables,
                                        unitok_ngram_place *places, int64_t budget,
@@ -295,8 +293,8 @@ int32_t unitok_ngram_model_scan_tables(unitok_ngram_model *model,
     return status;
 }
 
-/* Ends the sums that are still open. After the second pass every byte has a count of at least 1, so
- * that no byte has probability 0, and `total` is the sum of these counts. */
+/* Completes the sums that are still open. After the second pass every byte has a count of at least
+ * 1, so that no byte has probability 0, and `total` is the sum of these counts. */
 int32_t unitok_ngram_model_end_pass(unitok_ngram_model *model, unitok_error *error)
 {
     if (model->n_passes > 1) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a third pass");
@@ -337,8 +335,7 @@ void unitok_ngram_model_finish(unitok_ngram_model *model, double log_total, cons
     model->logs = logs;
 }
 
-/* Whether each table has an empty slot, without which a search would not end. A search stops at an
- * empty slot or at its key. */
+/* Whether each table has an empty slot. A search ends only at an empty slot or at its key. */
 static int are_tables(const unitok_ngram_tables *tables, int order)
 {
     const uint64_t *slots = tables->slots;
@@ -353,8 +350,8 @@ static int are_tables(const unitok_ngram_tables *tables, int order)
     return n_empty > 0 && tables->n_large_slots <= SLOTS_MAX;
 }
 
-/* A damaged file can give any tables. Only the end of every search must be sure; a wrong count
- * gives wrong probabilities and nothing worse. */
+/* A damaged file can contain any tables. Only the termination of searches must be ensured; wrong
+ * counts do no worse than give wrong probabilities. */
 int32_t unitok_ngram_model_load(int32_t order, const unitok_ngram_tables *tables, double log_total,
                                 const double *logs, unitok_ngram_model **ret, unitok_error *error)
 {

@@ -1,8 +1,8 @@
 /* ngrams.c - counting and sorting byte n-grams: see ngrams.h
  *
  * The n-grams of the full order are collected 64 at a time: their slots are prefetched together and
- * visited afterwards, so that the misses overlap. A table that is being filled has empty slots;
- * sorting removes them, and after that the same array is a sorted list. */
+ * visited afterwards, so that the cache misses overlap. A table that is being filled has empty
+ * slots; sorting removes them, and after that the same array is a sorted list. */
 
 #include "train/ngrams.h"
 
@@ -15,11 +15,11 @@
 #define FIRST_OTHER_BITS 6
 #define AT_ONCE 64 /* n-grams that are added together, so that their cache misses overlap */
 
-/* The largest count of a slot. */
+/* The largest count that a slot can hold. */
 INLINE uint64_t most_of(int order) { return (UINT64_C(1) << (64 - 8 * order)) - 1; }
 
-/* Replaces the tables by empty ones of the smallest size. Returns 0 if allocation fails; then
- * nothing has changed. */
+/* Replaces the tables with empty ones of the smallest size. Returns 0 if allocation fails, and then
+ * changes nothing. */
 static int open_tables(unitok_ngrams *ngrams)
 {
     uint64_t *slots = mem_zalloc((size_t)2 << FIRST_BITS, sizeof *slots);
@@ -76,7 +76,8 @@ int32_t unitok_ngrams_clear(unitok_ngrams *ngrams, unitok_error *error)
     return open_tables(ngrams) ? UNITOK_OK : fail_memory(error);
 }
 
-/* n_others includes n-grams whose counts have left their slots, so n_short is added instead. */
+/* n_others includes n-grams whose counts have overflowed their slots, so n_short is added instead.
+ */
 int64_t unitok_ngrams_count(const unitok_ngrams *ngrams) { return ngrams->n + ngrams->n_short; }
 
 /* The two tables; the list of sorted numbers is small in comparison. */
@@ -86,8 +87,8 @@ int64_t unitok_ngrams_memory_bytes(const unitok_ngrams *ngrams)
     return n_bytes + (INT64_C(1) << ngrams->other_bits) * (int64_t)sizeof *ngrams->others;
 }
 
-/* Where the search for an n-gram begins. step << bits < 2^62. The hash as a fraction of the table,
- * as in model_slot: the table need not have a power of 2 of slots. */
+/* The slot where the search for an n-gram begins: the hash as a fraction of the table, as in
+ * model_slot, so the number of slots need not be a power of 2. step << bits < 2^62. */
 INLINE int64_t home_of(uint64_t ngram, int step, int bits)
 {
     return (int64_t)((ngram_hash(ngram) >> 2) * (uint64_t)step >> (62 - bits));
@@ -116,9 +117,9 @@ static void add_other(unitok_ngrams *ngrams, uint64_t key, uint64_t count)
     entry->count += count;
 }
 
-/* Counts an n-gram of the full order. When its count fills the slot, all of it moves to the second
- * table, and the slot starts again. A slot is empty if its count is 0. So moving the count to the
- * second table must leave 1 in the slot, the one that is counted now. */
+/* Counts an n-gram of the full order. When its count fills the slot, that count moves to the second
+ * table, and the slot restarts at 1, for the occurrence that is being counted: a count of 0 would
+ * mark it as empty. */
 INLINE void add(unitok_ngrams *ngrams, uint64_t *slots, int64_t home, uint64_t ngram, uint64_t most)
 {
     for (int64_t at = home;;) {
@@ -139,7 +140,7 @@ INLINE void add(unitok_ngrams *ngrams, uint64_t *slots, int64_t home, uint64_t n
     }
 }
 
-/* The second table is small: it holds what is short and what is very frequent. */
+/* The second table is small: it holds only short and very frequent n-grams. */
 static int grow_others(unitok_ngrams *ngrams)
 {
     int bits = ngrams->other_bits + 1;
@@ -154,10 +155,9 @@ static int grow_others(unitok_ngrams *ngrams)
     return 1;
 }
 
-/* Grows by a half or by a third in turn: with 2, 3, 4, 6, 8, ... slots the table is at least half
- * full and at most three quarters, where doubling would leave it three eighths full. Returns 0 if
- * allocation fails. Every slot is hashed again, because the place in the new table depends on its
- * size. */
+/* Grows by a half and by a third in turn: with 2, 3, 4, 6, 8, ... slots, the table is from half to
+ * three quarters full, while doubling would leave it three eighths full. Returns 0 if allocation
+ * fails. Every n-gram is hashed again, because its slot depends on the size of the table. */
 static int grow(unitok_ngrams *ngrams)
 {
     /* The number of slots is step << bits: 2 << b, 3 << b, 2 << (b + 1), and so on. */
@@ -190,8 +190,7 @@ static int reserve(unitok_ngrams *ngrams)
     return 1;
 }
 
-/* N-grams that wait to be counted together. It is on the stack of the function that reads the text.
- */
+/* N-grams that wait to be counted together, on the stack of the function that reads the text. */
 typedef struct batch {
     uint64_t ngrams[AT_ONCE]; /* of the full order */
     int n;
@@ -213,15 +212,15 @@ static int flush(unitok_ngrams *ngrams, batch *waiting)
     return 1;
 }
 
-/* Counts one n-gram for each byte, the longest that begins there; returns 0 if allocation fails.
- * At the end of the chunk fewer bytes remain than the order has, so the n-grams there are shorter:
- * one of each length. */
+/* Counts one n-gram for each byte, the longest that begins there; returns 0 if allocation fails. At
+ * the end of the chunk, fewer than `order` bytes remain, so the n-grams there are shorter: one of
+ * each length. */
 static int count_chunk(unitok_ngrams *ngrams, const uint8_t *text, int64_t n_bytes, batch *waiting)
 {
     int order = ngrams->order;
     uint64_t bytes = 0;
     for (int64_t i = 0; i < n_bytes; i++) {
-        /* A register of the last eight bytes, from which every n-gram is a shift. */
+        /* The last eight bytes: a shift gives the n-gram of any length. */
         bytes = bytes << 8 | text[i];
         if (i + 1 < order) continue;
         waiting->ngrams[waiting->n++] = ngram_slot(bytes, order);
@@ -257,7 +256,7 @@ int32_t unitok_ngrams_add(unitok_ngrams *ngrams, const uint8_t *data, const int6
 
 /* --------------------------------------------------------------------------------- Sorting ---- */
 
-/* Insertion, below the size at which 256 counters pay. */
+/* Insertion sort, for lists that are too short for 256 counters. */
 static void sort_few(uint64_t *keys, int64_t n)
 {
     for (int64_t i = 1; i < n; i++) {
@@ -270,8 +269,8 @@ static void sort_few(uint64_t *keys, int64_t n)
 
 /* Radix sort in place, by the byte at `shift` and those below it down to the byte at `last`: keys
  * move along cycles into their buckets. No two keys are equal in all these bytes, so a bucket of
- * the last byte has one key. The number of levels is bounded by the eight bytes of a key, so the
- * recursion is shallow. */
+ * the last byte has one key. There is at most one level per byte of a key, so the recursion is
+ * shallow. */
 static void sort_keys(uint64_t *keys, int64_t n, int shift, int last)
 {
     int64_t ends[256] = {0}, next[256];
@@ -302,9 +301,9 @@ static void sort_keys(uint64_t *keys, int64_t n, int shift, int last)
         if (ends[b] - begin > 1) sort_keys(keys + begin, ends[b] - begin, shift - 8, last);
 }
 
-/* Sorts the numbers of the second table, and the slots in place. Their counts need no space of
- * their own: the keys of slots are compared down to the last byte of the n-gram only, and the count
- * below it moves with it. */
+/* Sorts the numbers of the second table, and the slots in place. The counts in the slots need no
+ * separate space: slots are compared only down to the last byte of the n-gram, and the count below
+ * it moves along. */
 int32_t unitok_ngrams_sort(unitok_ngrams *ngrams, unitok_error *error)
 {
     if (ngrams->sorted) return UNITOK_OK;

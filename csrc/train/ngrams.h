@@ -1,6 +1,6 @@
 /* ngrams.h - byte n-grams as numbers, and tables of how often each was seen
  *
- * The order of the numbers is that of the bytes, and an n-gram comes before all that begin with it:
+ * Numbers are in the order of the bytes, and an n-gram comes before all n-grams that begin with it:
  *
  *     "abc"     61 62 63 00 00 00 00 03      bytes from the top, length at the bottom
  *     "abcd"    61 62 63 64 00 00 00 04
@@ -10,21 +10,22 @@
  *
  *     "abcdef"  61 62 63 64 65 66│01 07      seen 263 times; 0 times: an empty slot
  *
- * Counts that are too large for these bits continue in a second table, by number, 64 bits wide.
+ * Counts that are too large for these bits continue in a second table, which is searched by number
+ * and has 64-bit counts.
  *
  * Only n-grams of the full order are counted, and the shorter ones at the end of a chunk. All
- * others follow from the sorted table, because the count of "ab" is the sum over all that begin
- * with it:
+ * others follow from the sorted table, because the count of "ab" is the sum over all n-grams that
+ * begin with it:
  *
  *     chunk "abcab", order 3:   abc bca cab ab b     ─▶  ab = abc + ab = 2
  *
- * So a byte costs one addition to a table of 8 bytes a slot, whatever the order. */
+ * So a byte of text costs one addition to a table of 8 bytes per slot, whatever the order. */
 #pragma once
 
 #include "ground/common.h"
 #include "unitok_train.h"
 
-/* An entry of a second table: a number with a count of 64 bits. */
+/* An entry of a second table: a number with a 64-bit count. */
 typedef struct ngram_entry {
     uint64_t key;   /* a number; 0: empty */
     uint64_t count; /* or the bits of its logarithm, float64 */
@@ -74,7 +75,7 @@ struct unitok_ngram_model {
     int order;
     uint64_t min_count;
     int n_passes;
-    /* [N_FEW]: counts of n-grams of one and of two bytes, later their logarithms; of 0 if absent */
+    /* [N_FEW]: counts of n-grams of one and two bytes, later their logarithms; log 0 if absent */
     uint64_t *few;
     uint64_t *slots; /* of all lengths from 3 on */
     ngram_slots of[UNITOK_NGRAM_MAX_ORDER + 1];
@@ -91,8 +92,7 @@ struct unitok_ngram_model {
     int is_wrong; /* the second pass differs from the first */
 };
 
-/* The last n bytes of a register of bytes, 1 <= n <= 7, as an empty slot. With n added it is the
- * number. */
+/* The last n of eight bytes, 1 <= n <= 7, as an empty slot. Adding n gives the number. */
 INLINE uint64_t ngram_slot(uint64_t bytes, int n) { return bytes << (64 - 8 * n); }
 
 /* The shift folds the upper bits into the lower ones, so that all of them influence the upper bits
@@ -113,9 +113,8 @@ INLINE int is_slot_of(uint64_t slot, uint64_t ngram, uint64_t most)
  * model->large. */
 INLINE uint64_t model_most(int n) { return n < 7 ? UNITOK_NGRAM_LOGS - 1 : 255; }
 
-/* Where the search for a number or an n-gram begins, among n_slots < 2^32: the hash as a fraction
- * of the table, so that its size need not be a power of 2. The upper half of the hash times the
- * number of slots, divided by 2^32. */
+/* The slot where the search for a number or an n-gram begins, among n_slots < 2^32: the upper half
+ * of the hash, as a fraction of 2^32, times n_slots, which need not be a power of 2. */
 INLINE int64_t model_slot(int64_t n_slots, uint64_t key)
 {
     return (int64_t)((ngram_hash(key) >> 32) * (uint64_t)n_slots >> 32);
@@ -142,5 +141,5 @@ INLINE double as_double(uint64_t bits)
     return v;
 }
 
-/* The logarithm of the count of an n-gram in model->large, by number; that of 0 if it is absent. */
+/* The logarithm of the count of an n-gram in model->large, by number; -INFINITY if it is absent. */
 double model_large_log(const unitok_ngram_model *model, uint64_t key);

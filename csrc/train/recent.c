@@ -1,6 +1,6 @@
 /* recent.c - units on their way to a counter: see recent.h
  *
- * Three stages, each of which makes the next one rarer:
+ * Three stages, each of which leaves less work to the next one:
  *
  *     ahead       8 units whose place in the table is being prefetched
  *     units       32,768 units with counts: a unit that recurs while it is here costs one addition
@@ -79,7 +79,7 @@ static int count_waiting(recent *r)
     }
     /* The second round can read the slots, which have arrived. */
     for (int i = 0; i < n; i++) counter_fetch_entry(counter, r->waiting[i].hash);
-    /* The array is free again before the additions, which can fail. */
+    /* The queue is emptied before the additions, because these can fail. */
     r->n_waiting = 0;
     r->n_waiting_bytes = 0;
     for (int i = 0; i < n; i++) {
@@ -91,8 +91,8 @@ static int count_waiting(recent *r)
     return 1;
 }
 
-/* A unit takes up to three times its size in the buffer, because each space may become U+2581. One
- * that does not fit an empty buffer is counted at once. */
+/* A unit takes up to three times its size in the buffer, because each space may become U+2581. A
+ * unit that does not fit in an empty buffer is counted at once. */
 int recent_pass_on(recent *r, const uint8_t *unit, int64_t n_bytes, uint64_t count)
 {
     if (3 * n_bytes > WAITING_BYTES || !r->units)

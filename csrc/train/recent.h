@@ -1,14 +1,14 @@
-/* recent.h - recently seen units are counted without a visit to the counter
+/* recent.h - counts recently seen units without accessing the counter
  *
  *     a unit of up to 15 bytes ──▶ units[hash]   the same unit: its count grows
  *                                                another one: that one leaves ─┐
  *     a longer unit ───────────────────────────────────────────────────────────┴─▶ waiting ──32 at a time──▶ counter
  *
- * Most units of a text are found here, in a table that fits in the L2 cache. A counter of
- * millions of keys fits in no cache, and each visit waits for memory three times: for the slot, the
- * entry and the key. So units on their way to the counter wait until there are 32, whose slots and
- * then entries are prefetched together. The table itself is visited a few units late as well, after
- * its line has come from the L3 cache.
+ * Most units of a text are found here, in a table that fits in the L2 cache. A counter of millions
+ * of keys does not fit in any cache, and each access waits for memory three times: for the slot,
+ * the entry and the key. So units on their way to the counter wait until there are 32, whose slots
+ * and then entries are prefetched together. The table itself is also accessed a few units late,
+ * after its line has arrived from the L3 cache.
  *
  * If is_compact, a space stands for U+2581 (ground/space.h), and the counter gets U+2581. */
 #pragma once
@@ -23,7 +23,7 @@
 
 /* A place of the table, 24 bytes. */
 struct recent_unit {
-    uint64_t key[2]; /* see memo_short_key_of; no unit is empty, so 0 is none */
+    uint64_t key[2]; /* see memo_short_key_of; no unit is empty, so 0 marks a free place */
     uint64_t count;
 };
 
@@ -54,7 +54,7 @@ typedef struct recent {
     int32_t n_waiting_bytes;
     struct waiting_unit waiting[WAITING_MAX];
     uint8_t bytes[WAITING_BYTES];
-    uint8_t *long_unit; /* for a unit that does not fit `bytes` */
+    uint8_t *long_unit; /* for a unit that does not fit in `bytes` */
     int64_t long_capacity;
 } recent;
 
@@ -63,20 +63,20 @@ int recent_open(recent *r, unitok_counter *counter, int is_compact);
 void recent_close(recent *r);
 int64_t recent_memory_bytes(const recent *r);
 
-/* Hands everything over to the counter; returns 0 if allocation fails. */
+/* Moves everything to the counter; returns 0 if allocation fails. */
 int recent_flush(recent *r);
 
-/* Lets a unit wait for the counter, or counts it at once; returns 0 if allocation fails. */
+/* Queues a unit for the counter, or counts it at once; returns 0 if allocation fails. */
 int recent_pass_on(recent *r, const uint8_t *unit, int64_t n_bytes, uint64_t count);
 
 /* Counts a unit at once, without the table. Returns its entry in the counter, or -1 if allocation
  * fails. */
 int64_t recent_count_now(recent *r, const uint8_t *unit, int64_t n_bytes, uint64_t count);
 
-/* Passes on what units[i] holds, and makes it hold `key`; returns 0 if allocation fails. */
+/* Passes on the held unit and puts `key` in its place; returns 0 if allocation fails. */
 int recent_replace(recent *r, struct recent_unit *held, const uint64_t key[2], uint64_t count);
 
-/* Compares both halves of the key with one branch, which is nearly always the same. */
+/* Compares both halves of the key with one branch, which nearly always goes the same way. */
 INLINE int recent_count(recent *r, const struct ahead_unit *unit)
 {
     struct recent_unit *held = &r->units[unit->index];
@@ -86,8 +86,8 @@ INLINE int recent_count(recent *r, const struct ahead_unit *unit)
     return 1;
 }
 
-/* Adds to a unit, n_bytes > 0, of which MEMO_SHORT_BYTES + 1 bytes must be readable; returns 0 if
- * allocation fails. */
+/* Adds `count` to a unit of n_bytes > 0. MEMO_SHORT_BYTES + 1 bytes must be readable from its
+ * start. Returns 0 if allocation fails. */
 INLINE int recent_add(recent *r, const uint8_t *unit, int64_t n_bytes, uint64_t count)
 {
     if (UNLIKELY(n_bytes > r->max_bytes)) return recent_pass_on(r, unit, n_bytes, count);

@@ -1,8 +1,8 @@
-/* recount.c - how often each piece of a vocabulary is used when texts are segmented with it again:
- * the Unigram model over bytes, by which BytePiece prunes its pieces
+/* recount.c - counts the uses of each piece when texts are segmented again: the Unigram model over
+ * bytes with which BytePiece prunes its pieces
  *
- * Each unit is segmented once, so nothing of it is worth keeping, and a walk of the trie from each
- * byte does without the lattice of lattice.h. */
+ * Each unit is segmented only once, so recording its edges would not pay off. Walks of the trie
+ * from each byte need no lattice (lattice.h). */
 
 #include <math.h>
 
@@ -15,8 +15,8 @@ typedef struct cell {
 } cell;
 
 /* The best path to each position. Of paths with the same score, the one with the longest last piece
- * is kept: it is found first, and an equal score does not replace it. A piece that is not alive is
- * passed over, and so are walks that leave the trie. */
+ * is kept: it is found first, and an equal score does not replace it. Pieces that are not alive are
+ * skipped, and a walk ends where it leaves the trie. */
 static void best_path(const unitok_lexicon *lexicon, const uint8_t *alive, const double *scores,
                       const uint8_t *text, int64_t n_bytes, cell *cells)
 {
@@ -42,7 +42,7 @@ static void best_path(const unitok_lexicon *lexicon, const uint8_t *alive, const
 }
 
 /* Follows the best path of each unit from its end, and adds the unit's count to every piece on it.
- * Threads count into arrays of their own. */
+ * Each thread counts into its own array. */
 int32_t unitok_unigram_recount(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                                const uint8_t *alive, const double *scores,
                                const unitok_units *units, uint64_t *used)

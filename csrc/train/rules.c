@@ -1,16 +1,16 @@
-/* rules.c - testing pieces and borders against the rules of rules.h
+/* rules.c - tests pieces and borders against the rules of rules.h
  *
  * rules_allow decides about a piece, and rules_cut about the border between two characters of a
- * text. They must agree: if rules_cut finds a border, no piece that rules_allow accepts may lie
- * across it, or units would lose pieces. The reverse is not required. A border that is not found
- * only makes units longer. */
+ * text. They must agree: if rules_cut finds a border, no piece that rules_allow accepts may cross
+ * it, or units would lose pieces. The reverse is not required: a missed border only makes units
+ * longer. */
 
 #include "train/rules.h"
 
 #include "ground/alloc.h"
 #include "ground/error.h"
 
-#define BYTE_LEVEL_CHARS_MAX 512 /* as long as max_sentencepiece_length may be */
+#define BYTE_LEVEL_CHARS_MAX 512 /* the maximum of max_sentencepiece_length */
 
 /* The script of every code point is looked up once, in a table of 1.1 MB: the rules test a
  * character at each step of every search. */
@@ -18,7 +18,8 @@ int32_t unitok_rules_new(int32_t flags, int32_t max_chars, unitok_rules **ret, u
 {
     if (flags < 0 || flags > UNITOK_RULES_ALL || max_chars < 1 ||
         (flags & UNITOK_RULE_BYTE_LEVEL && max_chars > BYTE_LEVEL_CHARS_MAX))
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "no such rules for pieces");
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
+                    "the flags or max_chars of the rules are invalid");
     unitok_rules *rules = mem_alloc(sizeof *rules);
     if (!rules) return fail_memory(error);
     rules->flags = flags;
@@ -39,7 +40,7 @@ static int is_all_spaces(const uint8_t *piece, int64_t n_bytes)
     return 1;
 }
 
-/* Rule 2 for a U+2581 that begins at byte `at`. It is asked for every U+2581 of a piece. */
+/* Rule 2 for a U+2581 that begins at byte `at`. Called for every U+2581 of a piece. */
 static int space_allowed(int32_t flags, int64_t at, int64_t n_bytes)
 {
     int is_first = at == 0, is_last = at + 3 == n_bytes;
@@ -48,8 +49,8 @@ static int space_allowed(int32_t flags, int64_t at, int64_t n_bytes)
     return is_first || (!(flags & UNITOK_RULE_SPLIT_BY_WHITESPACE) && !is_last);
 }
 
-/* Applies the rules character by character. `before` is the script so far; SCRIPT_ANY, with which
- * it starts, goes with every script. */
+/* Applies the rules character by character. `before` is the script so far. It starts as SCRIPT_ANY,
+ * which matches every script. */
 static int allow_text(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes)
 {
     int32_t flags = rules->flags;
@@ -96,8 +97,8 @@ static int is_part_of_char(const uint8_t *bytes, int64_t n)
     return n < n_all;
 }
 
-/* At byte level a piece consists of characters that each stand for a byte. They are turned back
- * into the bytes, and the rules apply to the text that these are. Bytes that are invalid UTF-8 may
+/* At byte level a piece consists of characters that each stand for a byte. They are converted back
+ * to bytes, and the rules apply to the text that the bytes encode. Bytes that are invalid UTF-8 may
  * still be a part of one character. */
 static int allow_byte_level(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes)
 {
@@ -125,7 +126,7 @@ int rules_allow(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes
                                                                                    n_bytes);
 }
 
-/* For callers outside, whose bytes need not be valid UTF-8. */
+/* For external callers, whose bytes need not be valid UTF-8. */
 int32_t unitok_rules_allow(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes)
 {
     return utf8_is_valid(piece, n_bytes) && rules_allow(rules, piece, n_bytes);

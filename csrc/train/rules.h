@@ -1,15 +1,17 @@
-/* rules.h - which strings may be pieces, and where a text can be cut because no piece may cross
+/* rules.h - which strings may be pieces, and where a text can be cut because no piece may cross the
+ * cut
  *
  * The rules are sentencepiece's (IsValidSentencePiece in its trainer_interface.cc):
  *
  * 1. A piece has 1..max_chars characters, none of them NUL, space, U+2585 (unknown) or U+001F (a
  *    boundary).
- * 2. U+2581 (a space) stands only first or, with WHITESPACE_AS_SUFFIX, only last; without
- *    SPLIT_BY_WHITESPACE also inside. With WHITESPACE_ONLY a piece may also consist of U+2581
- *    alone.
- * 3. With SPLIT_DIGITS a digit stands alone.
- * 4. With SPLIT_BY_SCRIPT neighbours are of one script. U+2581 is ignored, combining marks continue
- *    the script, and without SPLIT_BY_NUMBER digits go with any script.
+ * 2. U+2581 (a space) occurs only at the start or, with WHITESPACE_AS_SUFFIX, only at the end;
+ *    without SPLIT_BY_WHITESPACE also inside. With WHITESPACE_ONLY a piece may also consist of
+ *    U+2581 alone.
+ * 3. With SPLIT_DIGITS a digit is always a piece by itself.
+ * 4. With SPLIT_BY_SCRIPT neighbouring characters have the same script. U+2581 is ignored,
+ *    combining marks continue the script before them, and without SPLIT_BY_NUMBER digits match any
+ *    script.
  *
  * With BYTE_LEVEL, which sentencepiece does not have, a text consists of characters that stand for
  * bytes. A piece is then a part of one character, or complete characters to which all of these
@@ -20,7 +22,7 @@
  *     ▁the         allowed
  *     the▁         no: U+2581 is not first
  *     ▁the▁cat     no: the second U+2581 is inside
- *     v2           no: digits are of another script than letters; allowed without SPLIT_BY_NUMBER
+ *     v2           no: digits and letters differ in script; allowed without SPLIT_BY_NUMBER
  *     10           allowed; not with SPLIT_DIGITS
  *     漢字かな      allowed: Han and kana are one script here */
 #pragma once
@@ -33,10 +35,10 @@
 #define CHAR_SPACE 0x2581u
 #define CHAR_UNKNOWN 0x2585u
 #define CHAR_BOUNDARY 0x1Fu
-#define SCRIPT_ANY 255 /* goes with every script */
+#define SCRIPT_ANY 255 /* matches every script */
 
-/* Shared by all threads; nothing in it changes. The scripts are those of sentencepiece, in which
- * Hiragana, Katakana and Han are one. */
+/* Immutable and shared by all threads. The scripts are those of sentencepiece, in which Hiragana,
+ * Katakana and Han are one. */
 struct unitok_rules {
     int32_t flags; /* of enum unitok_rule_flags */
     int32_t max_chars;
@@ -63,8 +65,8 @@ INLINE int is_digit(uint32_t c) { return (c >= '0' && c <= '9') || (c >= 0xFF10 
 /* Whether these bytes, which are valid UTF-8, may be a piece. */
 int rules_allow(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes);
 
-/* The most characters of the units that a piece can have. At byte level, one character of the text
- * is up to four of them. */
+/* The maximum number of a unit's characters in a piece. At byte level, a character of the text is
+ * up to four of them. */
 INLINE int64_t rules_max_symbols(const unitok_rules *rules)
 {
     return (rules->flags & UNITOK_RULE_BYTE_LEVEL ? 4 : 1) * (int64_t)rules->max_chars;

@@ -1,9 +1,9 @@
-/* seed_finder.c - finding what repeats in the suffixes of a part: sorting, LCP intervals, and the
- * best of them
+/* seed_finder.c - finds the strings that repeat in the suffixes of a part: sorts the suffixes,
+ * walks the LCP intervals, and keeps the best
  *
- * Sorted suffixes l..r that share their first `depth` bytes, and no more, are a string that occurs
- * in at least two contexts: an LCP interval. Its weight is the sum of the counts of their units.
- * They are found by one walk over the suffixes with a stack of open intervals (Abouelhoda, Kurtz,
+ * Sorted suffixes l..r that share exactly their first `depth` bytes are an LCP interval: a string
+ * that occurs in at least two contexts. Its weight is the sum of the counts of their units. One
+ * walk over the suffixes finds all intervals, with a stack of open ones (Abouelhoda, Kurtz,
  * Ohlebusch, "Replacing suffix trees with enhanced suffix arrays", 2004):
  *
  *     rank   suffix                 LCP   open intervals (depth)
@@ -15,18 +15,17 @@
  * Common prefixes end at an 0xFF, so the end of a unit is a context of its own.
  *
  * Suffixes are sorted by eight bytes at a time, as big-endian numbers. Those with equal numbers are
- * sorted by the next eight bytes, down to the longest that a piece can have. A suffix ends at its
- * 0xFF.
+ * sorted by the next eight bytes, up to the maximum length of a piece. A suffix ends at its 0xFF.
  *
- * Of many repeats, only max_seeds are wanted. When the list is full, those that are worth less than
- * the last of the best max_seeds are dropped, and so are later ones, before they cost anything. The
- * worth of a repeat is its weight times its characters in float32, as its caller computes it. */
+ * Only the best max_seeds repeats are wanted. When the list is full, repeats worth less than number
+ * max_seeds are dropped, and so are later ones, before they cost anything. The worth of a repeat is
+ * its weight times its number of characters, in float32 as the caller computes it. */
 
 #include "ground/error.h"
 #include "ground/grow.h"
 #include "train/seeds.h"
 
-#define FEW 24 /* so many suffixes are sorted by insertion */
+#define FEW 24 /* up to this many suffixes are sorted by insertion */
 #define FOUND_CAPACITY 4096
 #define WORTH_BINS 0x10000
 
@@ -63,11 +62,11 @@ struct unitok_seed_finder {
     struct found *found;
     int64_t n_found, found_capacity;
     float least;           /* repeats worth less are dropped */
-    unitok_counter *early; /* if !max_seeds: what did not fit `found` */
+    unitok_counter *early; /* if !max_seeds: repeats moved out of `found` */
 };
 
-/* One finder for each thread, which takes parts until none is left. Suffixes are compared no deeper
- * than the longest possible piece. */
+/* There is one finder per thread, which takes parts until none are left. Suffixes are compared no
+ * deeper than the longest possible piece. */
 int32_t unitok_seed_finder_new(const unitok_seeds *seeds, int64_t max_seeds,
                                unitok_seed_finder **ret, unitok_error *error)
 {
@@ -96,8 +95,8 @@ void unitok_seed_finder_free(unitok_seed_finder *f)
 
 /* --------------------------------------------------------------------------------- Sorting ---- */
 
-/* The highest bit of every byte that is 0; bits above the first such byte may be wrong. The lowest
- * one is always right, and it is the only one that is used. */
+/* A mask of the highest bit of every byte of v that is 0. Only its lowest bit is reliable, and only
+ * that one is used. */
 INLINE uint64_t high_bits_of_zeros(uint64_t v)
 {
     return (v - UINT64_C(0x0101010101010101)) & ~v & UINT64_C(0x8080808080808080);
@@ -121,11 +120,11 @@ INLINE int end_in(uint64_t head)
     return ends ? 7 - lowest_bit(ends) / 8 : -1;
 }
 
-/* How many first bytes two different heads share: their difference, with its first byte lowest,
- * tells where it begins. */
+/* The number of leading bytes that two different heads share: their XOR, with the first byte
+ * lowest, shows where they differ. */
 static int common_bytes(uint64_t a, uint64_t b) { return lowest_bit(swap_bytes(a ^ b)) / 8; }
 
-/* Insertion, for groups that are too small for 256 counters. */
+/* Insertion sort, for groups that are too small for 256 counters. */
 static void sort_few(struct suffix *suffixes, int64_t n)
 {
     for (int64_t i = 1; i < n; i++) {
@@ -159,9 +158,8 @@ static void sort_heads(struct suffix *suffixes, struct suffix *spare, int64_t n,
 }
 
 /* Sorts suffixes that share their first `depth` bytes, and sets .common of all but the first.
- * Groups of equal heads are sorted by their next eight bytes, unless they end within these or no
- * piece is longer. Suffixes that are equal up to there share all that matters, and their order does
- * not. */
+ * Groups of equal heads are sorted by their next eight bytes, unless they end within their heads or
+ * no piece is longer. The order of suffixes that are equal up to there does not matter. */
 static void sort_suffixes(const unitok_seed_finder *f, struct suffix *suffixes, int64_t n,
                           int64_t depth)
 {
@@ -174,7 +172,7 @@ static void sort_suffixes(const unitok_seed_finder *f, struct suffix *suffixes, 
         head = suffixes[begin].head;
         for (end = begin + 1; end < n && suffixes[end].head == head; end++) {
         }
-        /* Suffixes that end within these eight bytes are equal, as far as they go. */
+        /* Suffixes that end within these eight bytes are equal up to their ends. */
         int at_end = end_in(head);
         if (end - begin > 1 && at_end < 0 && depth + 8 < f->max_depth) {
             sort_suffixes(f, suffixes + begin, end - begin, depth + 8);
@@ -188,9 +186,9 @@ static void sort_suffixes(const unitok_seed_finder *f, struct suffix *suffixes, 
 
 /* ----------------------------------------------------------------------------------- Found ---- */
 
-/* The high bits of the worth, which grow with it, because worths are not negative. Sixteen bits are
- * kept: the exponent and eight bits of the fraction, which separate worths that differ by half a
- * percent. */
+/* The high bits of the worth. They increase with it, because worths are not negative. Sixteen bits
+ * are kept: the exponent and eight bits of the fraction, which separate worths that differ by half
+ * a percent. */
 INLINE uint32_t bin_of(float worth)
 {
     uint32_t bits;
@@ -198,10 +196,10 @@ INLINE uint32_t bin_of(float worth)
     return bits >> 15;
 }
 
-/* Drops what max_seeds others surpass, found by counting worths in bins instead of sorting; returns
- * 0 if allocation fails. Counting in bins is enough: the bin in which the max_seeds-th worth lies
- * is kept completely, so some more than max_seeds remain. `least` rises with every call, and so
- * ever fewer repeats are kept at all. */
+/* Drops repeats that max_seeds others surpass; returns 0 if allocation fails. Worths are counted in
+ * bins instead of being sorted, and the bin of the max_seeds-th worth is kept completely, so
+ * slightly more than max_seeds may remain. `least` rises with every call, so fewer and fewer new
+ * repeats are kept. */
 static int drop_worst(unitok_seed_finder *f)
 {
     int64_t *bins = mem_zalloc(WORTH_BINS, sizeof *bins), n = 0;
@@ -220,8 +218,8 @@ static int drop_worst(unitok_seed_finder *f)
     return 1;
 }
 
-/* Moves what was found to a counter, which adds up equal strings. Strings that repeat in several
- * buckets do not exist, but trimming NULs can make two of them equal. */
+/* Moves the repeats found to a counter, which adds up equal strings. No string repeats in several
+ * buckets, but trimming NULs can make two strings equal. */
 static int hand_over(unitok_seed_finder *f, unitok_counter *counter)
 {
     for (int64_t i = 0; i < f->n_found; i++) {
@@ -233,9 +231,9 @@ static int hand_over(unitok_seed_finder *f, unitok_counter *counter)
     return 1;
 }
 
-/* Makes space in `found`, by dropping, handing over or growing; returns 0 if allocation fails.
- * With max_seeds the list is cut down when it has twice that number; without, it is emptied into a
- * counter from time to time. */
+/* Makes space in `found`, by dropping, handing over or growing; returns 0 if allocation fails. With
+ * max_seeds, the list is cut down when it has twice that number; without, a long list is emptied
+ * into a counter. */
 static int reserve_found(unitok_seed_finder *f)
 {
     if (f->max_seeds && f->n_found >= 2 * f->max_seeds && !drop_worst(f)) return 0;
@@ -245,8 +243,8 @@ static int reserve_found(unitok_seed_finder *f)
 }
 
 /* Keeps text[begin..begin+n_bytes) if it may be a seed; returns 0 if allocation fails. The cheap
- * tests come first. A repeat of this weight could not be worth more if it were as long as a piece
- * can be; most are dropped here before their bytes are read. */
+ * tests come first: most repeats are dropped, before their bytes are read, because even a piece of
+ * the maximum length with their weight would be worth too little. */
 static int propose(unitok_seed_finder *f, int64_t begin, int64_t n_bytes, uint64_t weight)
 {
     if (weight < 2 || (float)weight * (float)rules_max_symbols(f->seeds->rules) < f->least)
@@ -271,14 +269,14 @@ static int push(unitok_seed_finder *f, int64_t depth, uint64_t weight)
 }
 
 /* Closes the intervals deeper than `depth`, all of which end with the suffix at `last`, and opens
- * one of that depth if there is none. Returns 0 if allocation fails. Intervals are closed from the
- * deepest on. The weight of those that are closed is carried to the one that stays open. */
+ * one of that depth if there is none. Returns 0 if allocation fails. The deepest interval is closed
+ * first, and the weight of closed intervals is carried to the one that stays open. */
 static int close_to(unitok_seed_finder *f, int64_t depth, int64_t last)
 {
     uint64_t weight = 0;
     while (f->stack[f->n_stack - 1].depth > depth) {
-        /* The weight of a closed interval is that of all suffixes in it, so it goes to the interval
-         * that contains it as well. */
+        /* The weight of a closed interval is that of all suffixes in it, so the interval that
+         * contains it gets it too. */
         struct interval closed = f->stack[--f->n_stack];
         weight += closed.weight;
         if (!propose(f, last, closed.depth, weight)) return 0;
@@ -290,16 +288,16 @@ static int close_to(unitok_seed_finder *f, int64_t depth, int64_t last)
     return f->stack[f->n_stack - 1].depth == depth || push(f, depth, weight);
 }
 
-/* Visits suffix by suffix. The top of the stack is the deepest interval that holds the suffix
- * before. The weight of a suffix goes into the deeper of the two intervals that it shares with its
- * neighbours. Returns 0 if allocation fails. */
+/* Visits the suffixes in order. The top of the stack is the deepest interval that contains the
+ * previous suffix. The weight of a suffix goes into the deeper of the two intervals that it shares
+ * with its neighbours. Returns 0 if allocation fails. */
 static int walk(unitok_seed_finder *f, const struct suffix *suffixes, int64_t n)
 {
     f->n_stack = 0;
     if (!push(f, 0, 0)) return 0;
     for (int64_t i = 0; i < n; i++) {
         /* How many bytes the suffix shares with its two neighbours. It belongs to the interval of
-         * the larger number. */
+         * the larger of the two numbers. */
         int64_t before = i ? suffixes[i].common : 0, after = i + 1 < n ? suffixes[i + 1].common : 0;
         if (i && !close_to(f, before, suffixes[i - 1].at)) return 0;
         if (after > before && !push(f, after, 0)) return 0;
@@ -331,18 +329,18 @@ static int find_in(unitok_seed_finder *f, int bucket)
     return walk(f, f->suffixes, n);
 }
 
-/* Takes one part, from the list that all threads share. */
+/* Processes one part of the list that all threads share. */
 int32_t unitok_seed_finder_add(unitok_seed_finder *f, int64_t part, unitok_error *error)
 {
     if (part < 0 || part >= unitok_seeds_parts(f->seeds))
-        return fail(error, UNITOK_ERROR_ARGUMENT, part, -1, "no such part");
+        return fail(error, UNITOK_ERROR_ARGUMENT, part, -1, "the part does not exist");
     for (int bucket = f->seeds->parts[part]; bucket < f->seeds->parts[part + 1]; bucket++)
         if (!find_in(f, bucket)) return fail_memory(error);
     return UNITOK_OK;
 }
 
-/* `counter` gets what this finder has found; several finders can finish into one counter, one after
- * another. */
+/* Adds the repeats that this finder has found to `counter`; several finders can finish into one
+ * counter, one after another. */
 int32_t unitok_seed_finder_finish(unitok_seed_finder *f, unitok_counter *counter,
                                   unitok_error *error)
 {

@@ -1,16 +1,16 @@
-/* seeds.c - laying out the units for the search for seeds, and the seeds that do not repeat; see
+/* seeds.c - lays out the units for the search for seeds, and adds frequent units as seeds: see
  * seeds.h
  *
- * seed_finder.c finds the strings that repeat. Then units that occur often themselves but repeat
- * nothing are added: they are the leaves of the tree of repeats. A long one must occur more often,
- * because what few texts repeat would be learned by heart; one of at most SHORT_CHARS characters is
- * nearly always a word.
+ * seed_finder.c finds the strings that repeat. Then frequent units that are not among these strings
+ * are added: the leaves of the tree of repeats. A long unit must occur more often, because the
+ * model would memorize strings that only a few texts repeat; a unit of at most SHORT_CHARS
+ * characters is nearly always a word.
  *
  * If is_compatible, the repeats are those that sentencepiece 0.2.3 finds, which sorts complete
- * sentences with a NUL after each. Units must carry what follows them (UNITOK_SEGMENT_FOLLOWERS);
- * what follows 0xFF goes into the text before it, and ends repeats where it does so there. A piece
- * before a NUL is found a second time, as "piece NUL", and counts twice, as there. There are no
- * leaves. */
+ * sentences with a NUL after each. Units must carry the text that follows them
+ * (UNITOK_SEGMENT_FOLLOWERS), which is added to their own text, so that repeats end where they end
+ * in sentencepiece. A piece before a NUL is found a second time, as "piece NUL", and counts twice,
+ * as in sentencepiece. There are no leaves. */
 
 #include "train/seeds.h"
 
@@ -18,15 +18,17 @@
 #include "ground/error.h"
 #include "train/segment.h"
 
-/* With the mark of a space: "\xE2\x96\x81of", or a Chinese word of three characters. */
+/* Including the mark of a space: "\xE2\x96\x81of", or a Chinese word of three characters. */
 #define SHORT_CHARS 3
-#define PART_SUFFIXES (1 << 18) /* the suffixes of a part, unless one bucket alone has more */
+#define PART_SUFFIXES                                                                              \
+    (1 << 18) /* at most this many suffixes per part, unless one bucket has more */
 
 /* ---------------------------------------------------------------------------------- Layout ---- */
 
-/* Units come with the largest counts first, so a position tells its unit's count (levels.h).
- * Follower marks are left out, and what follows a unit becomes part of its text. The 0xFF at the
- * end stops every comparison, and the padding lets readers load eight bytes anywhere. */
+/* Units come with the largest counts first, so a position determines the count of its unit
+ * (levels.h). Follower marks are left out, and the text that follows a unit becomes part of its
+ * text. The 0xFF at the end stops every comparison, and the padding lets readers load eight bytes
+ * anywhere. */
 static int lay_out(unitok_seeds *s, const unitok_units *units)
 {
     int64_t *order = levels_order(units->counts, units->n);
@@ -46,19 +48,19 @@ static int lay_out(unitok_seeds *s, const unitok_units *units)
     return ok;
 }
 
-/* Positions have 32 bits, which halves the memory of the suffixes: the text may have 4 GiB. It is
- * the text of distinct units, which stays far below the size of a corpus. */
+/* Positions have 32 bits, which halves the memory of the suffixes but limits the text to 4 GiB. It
+ * is the text of distinct units, which is far smaller than the corpus. */
 int32_t unitok_seeds_new(const unitok_rules *rules, const unitok_units *units,
                          int32_t is_compatible, unitok_seeds **ret, unitok_error *error)
 {
     const char *problem = check_units(units);
-    /* What follows a unit goes into the text, so it must be valid too. */
+    /* The text that follows a unit is laid out too, so it must also be valid. */
     for (int64_t i = 0; i < units->n && !problem; i++) {
         const uint8_t *unit = units->data + units->offsets[i];
         int64_t n_all = units->offsets[i + 1] - units->offsets[i], n_unit = unit_bytes(unit, n_all);
         int64_t n_marked = n_unit + mark_bytes(unit + n_unit, n_all - n_unit);
         if (!utf8_is_valid(unit + n_marked, n_all - n_marked))
-            problem = "what follows a unit is invalid UTF-8";
+            problem = "the text that follows a unit is invalid UTF-8";
     }
     if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
     int64_t n = units->offsets[units->n] - units->offsets[0] + units->n;
@@ -111,8 +113,8 @@ INLINE int bucket_of(const uint8_t *text, int64_t at)
     return code_point == CHAR_UNKNOWN ? -1 : BUCKETS_3 + (int)code_point;
 }
 
-/* Counts the suffixes of bucket k in begins[k + 1]. Counting one place further on makes the running
- * sum of open_buckets give starts. */
+/* Counts the suffixes of bucket k in begins[k + 1]. The shift by one lets open_buckets replace the
+ * counts by starts in place. */
 static void measure(unitok_seeds *s, int64_t end)
 {
     for (; s->at < end; s->at++) {
@@ -139,8 +141,8 @@ static int open_buckets(unitok_seeds *s)
     return s->places != NULL;
 }
 
-/* Writes the suffixes into their buckets. begins[k] advances to where bucket k + 1 began. Positions
- * are written in ascending order, so each bucket is in the order of the text. */
+/* Writes the suffixes into their buckets. begins[k] advances to the start of bucket k + 1.
+ * Positions are written in ascending order, so each bucket is in the order of the text. */
 static void place(unitok_seeds *s, int64_t end)
 {
     for (; s->at < end; s->at++) {
@@ -149,15 +151,16 @@ static void place(unitok_seeds *s, int64_t end)
     }
 }
 
-/* Each of the two passes is a half. It reaches 1 only when the buckets are complete. */
+/* Each of the two passes is half of the work. The result is 1 only when the buckets are complete.
+ */
 static double progress(const unitok_seeds *s)
 {
     if (s->phase == SEEDS_READY) return 1;
     return (s->n ? 0.5 * (double)s->at / (double)s->n : 0) + (s->phase == SEEDS_PLACE ? 0.499 : 0);
 }
 
-/* Two passes over the text: count, then place. Both take at most `budget` positions a call. After
- * the second, begins[k] is where bucket k ends, so all are moved up by one. */
+/* Two passes over the text: count, then place. A call visits at most `budget` positions. After the
+ * second pass, begins[k] is the end of bucket k, so all entries are moved up by one. */
 int32_t unitok_seeds_step(unitok_seeds *s, int64_t budget, double *ret_progress,
                           unitok_error *error)
 {
@@ -197,7 +200,7 @@ int64_t seed_bytes(const unitok_seeds *s, int64_t begin, int64_t n_bytes)
     return rules_allow(s->rules, piece, n_bytes) ? n_bytes : 0;
 }
 
-/* The counters hold what the finders of the threads have found, each a part of the seeds. */
+/* Each counter contains the seeds that one thread's finder has found. */
 static int is_known(unitok_counter *const *counters, int64_t n_counters, const uint8_t *piece,
                     int64_t n_bytes)
 {
@@ -207,8 +210,8 @@ static int is_known(unitok_counter *const *counters, int64_t n_counters, const u
 }
 
 /* Adds a unit that is not a seed yet, or as much of it as a piece can hold; returns 0 if allocation
- * fails. A long unit is shortened from the end until it can be a piece: what is left is still a
- * string that occurs as often as the unit. */
+ * fails. A long unit is shortened from the end until it can be a piece: the rest still occurs at
+ * least as often as the unit. */
 static int add_leaf(const unitok_seeds *s, int64_t begin, int64_t end, uint64_t min_leaf,
                     unitok_counter *const *counters, int64_t n_counters)
 {
@@ -236,7 +239,7 @@ static int add_leaf(const unitok_seeds *s, int64_t begin, int64_t end, uint64_t 
     return 1;
 }
 
-/* Goes through the units by their end marks. The leaves are added to the first of the counters, and
+/* Visits the units, which end at an 0xFF. The leaves are added to the first of the counters, and
  * looked up in all of them. */
 int32_t unitok_seeds_leaves(unitok_seeds *s, uint64_t min_leaf, int64_t budget,
                             unitok_counter *const *counters, int64_t n_counters,

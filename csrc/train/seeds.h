@@ -1,11 +1,11 @@
-/* seeds.h - the text of all units, and where those of its suffixes begin that can be seeds, in
+/* seeds.h - the text of all units, and the positions of the suffixes that can begin a seed, in
  * parts
  *
  * A seed is a string that repeats; the first Unigram model consists of the best seeds. All units
  * are laid end to end, with 0xFF after each. A seed has at least two characters, so suffixes that
- * differ in the bytes of their first two characters have no seed in common. They are laid into
- * buckets, and any number of threads sort different buckets. Suffixes that begin no seed are left
- * out: those inside a character, in front of the end of a unit, and so on.
+ * differ in the bytes of their first two characters have no seed in common. They are divided into
+ * buckets, and any number of threads sort different buckets. Suffixes that cannot begin a seed are
+ * left out: those that begin inside a character, at the last character of a unit, and so on.
  *
  *     bucket    of suffixes that begin with          bytes that these share
  *     ASCII     a character and the byte after it     2
@@ -32,7 +32,7 @@
 
 #define TEXT_PADDING 16 /* bytes after the text that can be read */
 
-/* Buckets are numbered so that the first two bytes, or the first character, give the number by an
+/* The number of a bucket is computed from the first two bytes or the first character by an
  * addition. There are about 100,000, of which most are empty. */
 enum {
     BUCKETS_2 = 0x80 << 8, /* where those of 2 bytes begin, and so on */
@@ -67,6 +67,6 @@ INLINE int bucket_depth(int bucket)
     return bucket < BUCKETS_3 ? 2 : bucket < BUCKETS_SPACE ? 3 : bucket < BUCKETS_4 ? 4 : 2;
 }
 
-/* Whether text[begin..begin+n_bytes) may be a seed, as far as its own bytes decide. Returns its
- * length without the NULs at its end, which belong to it if is_compatible; 0 if it may not. */
+/* Checks whether the bytes of text[begin..begin+n_bytes) allow it to be a seed. Returns its length
+ * without the NULs at its end, which it may have if is_compatible; 0 if it cannot be a seed. */
 int64_t seed_bytes(const unitok_seeds *seeds, int64_t begin, int64_t n_bytes);

@@ -1,6 +1,6 @@
-/* segment.c - lines to counted units: see segment.h
+/* segment.c - turns lines into counted units: see segment.h
  *
- * Each line takes the same way, and each step may leave it as it is:
+ * Each line passes through the same steps, any of which may leave it unchanged:
  *
  *     line ─▶ count after a tab? ─▶ too long, reserved? ─▶ normalize ─▶ symbols, delimiter ─▶ units ─▶ counter
  *                                   (skipped and counted)              become boundaries
@@ -54,7 +54,7 @@ static int32_t take_symbols(unitok_segmenter *s, const unitok_segment_spec *spec
     return status;
 }
 
-/* Stores the delimiter in the form of the text in which it is searched; returns 0 if allocation
+/* Stores the delimiter in the form of the text that is searched for it; returns 0 if allocation
  * fails. */
 static int take_delimiter(unitok_segmenter *s, const uint8_t *delimiter, int64_t n_bytes)
 {
@@ -81,8 +81,8 @@ static int is_cut(const unitok_segmenter *s, uint32_t a, uint32_t b)
                                                                   : b == CHAR_SPACE;
 }
 
-/* `joins` is filled by asking is_cut for an example of each kind, so the table cannot disagree with
- * the rules. */
+/* `joins` is filled by calling is_cut with an example of each kind, so the table cannot disagree
+ * with the rules. */
 static void fill_kinds(unitok_segmenter *s)
 {
     static const uint32_t examples[KIND_HIGH] = {0, CHAR_SPACE, '0', 'a', '.'};
@@ -111,8 +111,8 @@ static int32_t new_with_pattern(const unitok_segment_spec *spec, unitok_segmente
     return UNITOK_OK;
 }
 
-/* Whether text is compact is decided by the normalizer first; a symbol or a delimiter that is not
- * valid UTF-8 can take it back. So the kinds and the table of recent units are prepared last. */
+/* The normalizer determines whether text can be compact, but a symbol or delimiter that is invalid
+ * UTF-8 rules it out. So the kinds and the table of recent units are prepared last. */
 int32_t unitok_segmenter_new(const unitok_segment_spec *spec, unitok_segmenter **ret,
                              unitok_error *error)
 {
@@ -140,7 +140,7 @@ int32_t unitok_segmenter_new(const unitok_segment_spec *spec, unitok_segmenter *
     return status;
 }
 
-/* The counter, the rules and the normalizer are the caller's. */
+/* The counter, the rules and the normalizer belong to the caller. */
 void unitok_segmenter_free(unitok_segmenter *s)
 {
     if (!s) return;
@@ -155,7 +155,7 @@ void unitok_segmenter_free(unitok_segmenter *s)
     mem_free(s);
 }
 
-/* Its memory does not include the counter, which reports its own. */
+/* memory_bytes does not include the counter, which reports its own memory. */
 void unitok_segmenter_get_stats(const unitok_segmenter *s, unitok_segment_stats *ret)
 {
     *ret = s->stats;
@@ -195,7 +195,7 @@ static const uint8_t *normalize_line(unitok_segmenter *s, const uint8_t *text, i
 }
 
 /* The length of the longest symbol at the start of text; 0 if there is none. Symbols are stored as
- * bytes of normal text, while the text may be compact: a space is walked as the three bytes of
+ * bytes of normal text, while the text may be compact: a space is looked up as the three bytes of
  * U+2581. */
 static int64_t symbol_bytes(const unitok_segmenter *s, const uint8_t *text, int64_t n_bytes)
 {
@@ -287,8 +287,8 @@ static int64_t followed(unitok_segmenter *s, const uint8_t *unit, int64_t n_unit
     return n + n_follower;
 }
 
-/* The follower is part of the key, so a unit is counted apart for each character that follows it.
- */
+/* The follower is part of the key, so a unit is counted separately for each character that follows
+ * it. */
 static int count_followed(unitok_segmenter *s, const uint8_t *unit, int64_t n_unit, int is_end,
                           const uint8_t *follower, int64_t n_follower, uint64_t weight)
 {
@@ -304,8 +304,8 @@ static int add_end(unitok_segmenter *s, struct line_end end)
     return 1;
 }
 
-/* Counts the last unit of a line of weight w: w - 1 times it is followed by the line itself, and
- * once it waits for the next line. */
+/* Counts the last unit of a line of weight w: w - 1 times followed by the line itself, and once
+ * waiting for the next line. */
 static int count_last(unitok_segmenter *s, const uint8_t *line, const uint8_t *unit, int64_t n_unit,
                       uint64_t weight)
 {
@@ -320,8 +320,8 @@ static int count_last(unitok_segmenter *s, const uint8_t *line, const uint8_t *u
     return entry >= 0 && add_end(s, (struct line_end){weight, (uint32_t)entry, first});
 }
 
-/* Where the unit that begins at `begin` ends. ASCII is decided by kinds of bytes; at other
- * characters their scripts decide. */
+/* The end of the unit that begins at `begin`. Between ASCII characters the kinds of bytes decide,
+ * elsewhere the scripts. */
 static int64_t unit_end(const unitok_segmenter *s, const uint8_t *text, int64_t begin,
                         int64_t n_bytes)
 {
@@ -333,7 +333,7 @@ static int64_t unit_end(const unitok_segmenter *s, const uint8_t *text, int64_t 
         /* The inner loop for ASCII: two table lookups and a shift for each byte. */
         while (i < n_bytes && s->joins[kind] >> s->kinds[text[i]] & 1) kind = s->kinds[text[i++]];
         if (i == n_bytes) return i;
-        /* Here a table cannot decide: a kind that does not join, or a character beyond ASCII. */
+        /* Here the kinds do not join, or a character is not ASCII. */
         int next = s->kinds[text[i]];
         if (kind != KIND_HIGH) {
             if (next != KIND_HIGH) return i;
@@ -352,7 +352,7 @@ static int64_t unit_end(const unitok_segmenter *s, const uint8_t *text, int64_t 
     }
 }
 
-/* Without followers a unit is counted as it lies in the text, without a copy. */
+/* Without followers a unit is counted in place, without a copy. */
 static int count_units(unitok_segmenter *s, const uint8_t *text, int64_t n_bytes, uint64_t weight)
 {
     for (int64_t begin = 0, end; begin < n_bytes; begin = end) {
@@ -372,7 +372,7 @@ static int count_units(unitok_segmenter *s, const uint8_t *text, int64_t n_bytes
 }
 
 /* A line with U+2585 cannot be trained on, because that character stands for unknown ones. memchr
- * looks for its first byte, so most text is passed over quickly. */
+ * finds its first byte, so most text is skipped quickly. */
 static int contains_unknown(const uint8_t *line, int64_t n_bytes)
 {
     for (const uint8_t *at = line; n_bytes - (at - line) >= 3; at++) {
@@ -449,7 +449,7 @@ static int32_t split(unitok_segmenter *s, const uint8_t *data, const int64_t *of
     return UNITOK_OK;
 }
 
-/* Errors name the document and the byte in it where the line begins. */
+/* Errors name the document and the position in it where the line begins. */
 int32_t unitok_segmenter_add(unitok_segmenter *s, const uint8_t *data, const int64_t *offsets,
                              int64_t n_docs, unitok_error *error)
 {
@@ -475,8 +475,8 @@ int32_t unitok_segmenter_add(unitok_segmenter *s, const uint8_t *data, const int
     return UNITOK_OK;
 }
 
-/* Removes lines that became empty. sentencepiece replaces such a line by its last line, which
- * changes the order, and so does this. Only the characters that follow last units depend on it. */
+/* Removes lines that became empty. As in sentencepiece, the last line takes the place of such a
+ * line, which changes the order. Only the characters that follow last units depend on it. */
 static int64_t drop_empty(struct line_end *ends, int64_t n)
 {
     for (int64_t i = 0; i < n;) {

@@ -1,22 +1,22 @@
-/* segment.h - the state of a segmenter: lines in, counted units out
+/* segment.h - the state of a segmenter: turns lines into counted units
  *
  *     a line ──normalizer──▶ text ──symbols and delimiter become U+001F──▶ text ──cut──▶ units ──▶ counter
  *
- * With UNITOK_SEGMENT_FOLLOWERS a unit carries what follows it, because the seeds of sentencepiece
- * depend on that:
+ * With UNITOK_SEGMENT_FOLLOWERS a unit carries the character that follows it, because the seeds of
+ * sentencepiece depend on it:
  *
  *     unit 0xFF next character                        inside a line
  *     unit 0xFF NUL first character of the next line  at its end; nothing after the NUL if there is no next line
  *     unit 0xFF 0xFF NUL first character of the line  in an ordered counter: the next unit is the last of these copies
  *
  * A line of weight w is w lines for the seeds, the first w - 1 of them followed by the line itself.
- * For the E-step of an ordered counter it is one line of weight w: unitok_units_fold() adds these
- * units up again.
+ * For the E-step of an ordered counter it is one line of weight w: unitok_units_fold() adds up
+ * their counts again.
  *
  * The symbol after the last unit of a line is known only when the next line comes, so these units
  * wait in `ends`.
  *
- * If the normalizer can give compact text (ground/space.h), which is much faster, text is cut in
+ * If the normalizer can produce compact text (ground/space.h), which is much faster, text is cut in
  * that form, and a space becomes U+2581 on the way to the counter.
  *
  * Two lines, "the cat" and "a", give these units with followers:

@@ -6,7 +6,7 @@
 #include "text/cut.h"
 #include "train/recent.h"
 
-/* Longer segments seldom repeat. */
+/* Longer segments rarely repeat. */
 #define SEGMENT_BYTES_MAX 64
 #define READABLE_BYTES 16 /* that recent_add() reads */
 
@@ -47,7 +47,7 @@ int64_t splitter_memory_bytes(const splitter *s)
            recent_memory_bytes(&s->recent_segments) + recent_memory_bytes(&s->recent_pieces);
 }
 
-/* Counts a unit; `end` is that of the bytes that can be read. Returns 0 if allocation fails. */
+/* Counts a unit; `end` is the end of the readable bytes. Returns 0 if allocation fails. */
 INLINE int add_unit(recent *r, const uint8_t *unit, int64_t n_bytes, const uint8_t *end,
                     uint64_t count)
 {
@@ -58,7 +58,7 @@ INLINE int add_unit(recent *r, const uint8_t *unit, int64_t n_bytes, const uint8
     return recent_add(r, copy, n_bytes, count);
 }
 
-/* Divides a segment by the pattern and counts its pieces; returns 0 if allocation fails, -1 if a
+/* Divides a segment with the pattern and counts its pieces; returns 0 if allocation fails, -1 if a
  * piece is too long. */
 static int divide(splitter *s, const uint8_t *segment, int64_t n_bytes, const uint8_t *end,
                   uint64_t count)

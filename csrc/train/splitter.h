@@ -1,4 +1,4 @@
-/* splitter.h - counting the pieces into which a pattern divides texts
+/* splitter.h - counts the pieces into which a pattern divides texts
  *
  *     a text ──cut where a piece always ends──▶ segments ──▶ counter of segments ──flush: the pattern──▶ counter of pieces
  *                                                  └──long ones: the pattern──────────────────────────────▲
@@ -17,7 +17,7 @@ splitter *splitter_new(const pattern *pattern, unitok_counter *counter);
 void splitter_free(splitter *s);
 int64_t splitter_memory_bytes(const splitter *s);
 
-/* Adds a text; `end` is that of the bytes that can be read. Returns 1, 0 if allocation fails, or -1
- * if a piece has more than UNITOK_KEY_MAX_BYTES bytes. */
+/* Adds a text; `end` is the end of the readable bytes. Returns 1, 0 if allocation fails, or -1 if a
+ * piece has more than UNITOK_KEY_MAX_BYTES bytes. */
 int splitter_add(splitter *s, const uint8_t *text, int64_t n_bytes, const uint8_t *end);
 int splitter_flush(splitter *s); /* 0 if allocation fails */

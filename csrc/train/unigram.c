@@ -31,8 +31,8 @@ static double digamma(double x)
                   (127.0 / 30720) * y4 * y4);
 }
 
-/* Pieces with an expected count below 0.5 are dropped. The sum is formed in float32 and in the given
- * order, because rounding depends on both. */
+/* Pieces with an expected count below 0.5 are dropped. The sum is computed in float32 and in the
+ * given order, because rounding depends on both. */
 void unitok_unigram_maximize_f32(const float *expected, const int64_t *order, int64_t n,
                                  uint8_t *alive, float *scores)
 {

@@ -55,8 +55,8 @@ static int NAME(best_paths)(const unitok_lexicon *lexicon, unitok_lattice *latti
     return 1;
 }
 
-/* Adds up how often each piece is on the best path of a unit, and the sum of the scores of these
- * paths. Sums over units are formed in their order, in the type of the scores. */
+/* Adds up the uses of each piece in the best paths of the units, and the scores of these paths.
+ * Uses are summed in the order of the units, in the type of the scores. */
 int32_t NAME(unitok_unigram_paths)(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                                    unitok_edges *record, const REAL *scores, REAL unknown_score,
                                    int64_t unknown_piece, const unitok_units *units, REAL *used,
@@ -114,14 +114,14 @@ static int64_t NAME(alternative)(const unitok_lexicon *lexicon, unitok_lattice *
 
 /* The loss of a piece is how much the likelihood of the text falls if each use of the piece is
  * replaced by its best alternative: its share of all uses, times the difference of the logarithms
- * of both, where the alternative's pieces take over the count of the piece. With u the uses of the
- * piece, u_k those of the n pieces of its alternative, and U the sum of all:
+ * of both, where the pieces of the alternative inherit the count of the piece. With u the uses of
+ * the piece, u_k those of the n pieces of its alternative, and U the sum of all:
  *
  *     loss = u / U * (log(u / U) - sum over k of log((u_k + u) / (U + u * (n - 1))))
  *
- * Three cases have no such number. A piece that is never used, or whose alternative is better than
- * the piece itself, has the loss -INFINITY and goes first. One without an alternative has INFINITY
- * and always stays. */
+ * The formula does not apply in three cases. A piece that is never used, or whose alternative is
+ * better than the piece itself, has the loss -INFINITY and is dropped first. A piece without an
+ * alternative has the loss INFINITY and is always kept. */
 int32_t NAME(unitok_unigram_losses)(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                                     const REAL *scores, REAL unknown_score, int64_t unknown_piece,
                                     const uint8_t *data, const int64_t *offsets, int64_t begin,
@@ -164,8 +164,8 @@ int32_t NAME(unitok_unigram_losses)(const unitok_lexicon *lexicon, unitok_lattic
     return status;
 }
 
-/* The number of pieces in the best alternative of each piece, which tells how many tokens the text
- * would gain without it; 0, -1 as in `alternative`. */
+/* The number of pieces in the best alternative of each piece, which determines how many more tokens
+ * the text would have without it; 0 and -1 as in `alternative`. */
 int32_t NAME(unitok_unigram_parts)(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                                    const REAL *scores, REAL unknown_score, const uint8_t *data,
                                    const int64_t *offsets, int64_t begin, int64_t end,

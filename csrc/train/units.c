@@ -1,7 +1,7 @@
-/* units.c - the characters of counted units, replacing rare ones, and merging sorted units
+/* units.c - counts the characters of units, replaces rare ones, and merges sorted lists of units
  *
- * A unit here may carry marks and what follows it, after the bytes of the unit itself: segment.h
- * draws the forms. unit_bytes finds where the unit ends.
+ * The bytes of a unit itself may be followed by marks and by the text that follows the unit:
+ * segment.h shows the forms. unit_bytes finds where the unit ends.
  *
  * If "ï" is rare, folding the unit "naïve" gives "na▅ve", or with UNITOK_FOLD_CUT the two units
  * "na" and "ve". */
@@ -28,8 +28,8 @@ const char *check_units(const unitok_units *units)
     return problem;
 }
 
-/* by_char has a count for each code point. It is added to, so threads count their parts into arrays
- * of their own, or one after another into the same one. */
+/* by_char has a count for each code point. Counts are added to it, so each thread needs its own
+ * array, or threads use one array in turn. */
 int32_t unitok_units_count_chars(const unitok_units *units, uint64_t *by_char, unitok_error *error)
 {
     const char *problem = check_units(units);
@@ -44,7 +44,7 @@ int32_t unitok_units_count_chars(const unitok_units *units, uint64_t *by_char, u
     return UNITOK_OK;
 }
 
-/* Copies n stretches of `data`, which lie in any order, end to end. The starts are prefetched,
+/* Copies n stretches of `data`, which may be in any order, end to end. The starts are prefetched,
  * because after a sort each is a cache miss. */
 void unitok_gather(const uint8_t *data, const int64_t *starts, const int64_t *offsets, int64_t n,
                    uint8_t *ret)
@@ -56,9 +56,8 @@ void unitok_gather(const uint8_t *data, const int64_t *starts, const int64_t *of
     }
 }
 
-/* Writes unit[0..n_bytes) to `out` with rare characters replaced; `out` has space for three bytes a
- * character. Returns the length. U+2585 has three bytes and may replace a character of one, hence
- * the space. */
+/* Writes unit[0..n_bytes) to `out` with rare characters replaced; `out` has space for 3 * n_bytes,
+ * because U+2585 has three bytes and may replace a character of one byte. Returns the length. */
 static int64_t replace_rare(const uint8_t *unit, int64_t n_bytes, const uint8_t *keep, uint8_t *out)
 {
     int64_t n_out = 0;
@@ -90,12 +89,12 @@ static int count_parts(unitok_counter *counter, const uint8_t *unit, int64_t n_b
     return n_bytes == begin || counter_add(counter, unit + begin, n_bytes - begin, count) >= 0;
 }
 
-/* Replaces characters that the vocabulary will not contain by U+2585, which no piece contains.
- * Different units can become equal by this, so they are counted again:
+/* Replaces characters that the vocabulary will not contain by U+2585, which no piece contains. This
+ * can make different units equal, so they are counted again:
  *
- *     UNITOK_FOLD_CUT      the unit is cut at such characters, and its parts are counted; what follows it is dropped
- *     UNITOK_FOLD_STRIP    what follows it is dropped; copies (two marks) are added to the next unit
- *     UNITOK_FOLD_WHOLE    what follows it is kept, and folded too */
+ *     UNITOK_FOLD_CUT      the unit is cut at such characters, and its parts are counted; the text after it is dropped
+ *     UNITOK_FOLD_STRIP    the text after it is dropped; copies (two marks) are added to the next unit
+ *     UNITOK_FOLD_WHOLE    the text after it is kept, and folded too */
 int32_t unitok_units_fold(const unitok_units *units, const uint8_t *keep, int32_t fold,
                           unitok_counter *counter, unitok_error *error)
 {
@@ -141,8 +140,7 @@ int32_t unitok_units_fold(const unitok_units *units, const uint8_t *keep, int32_
     return ok ? UNITOK_OK : fail_memory(error);
 }
 
-/* Whether UNITOK_FOLD_CUT changes the unit. Most units are not, and can then stay where they are.
- */
+/* Whether UNITOK_FOLD_CUT changes the unit. Most units do not change and can stay in place. */
 static int is_folded(const uint8_t *unit, int64_t n_bytes, const uint8_t *keep)
 {
     int n;
@@ -153,9 +151,9 @@ static int is_folded(const uint8_t *unit, int64_t n_bytes, const uint8_t *keep)
     return 0;
 }
 
-/* Like unitok_units_fold with UNITOK_FOLD_CUT, but in place: units that do not change are moved up
- * over those that do, which go to the counter. So a sorted list stays sorted, and only what changed
- * has to be sorted and merged again. */
+/* Like unitok_units_fold with UNITOK_FOLD_CUT, but in place: changed units go to the counter, and
+ * the others move up to close the gaps. So a sorted list stays sorted, and only the changed units
+ * have to be sorted and merged again. */
 int32_t unitok_units_fold_out(uint8_t *data, int64_t *offsets, uint64_t *counts, int64_t n_units,
                               const uint8_t *keep, unitok_counter *counter, int64_t *ret_n_left,
                               unitok_error *error)
@@ -184,7 +182,7 @@ int32_t unitok_units_fold_out(uint8_t *data, int64_t *offsets, uint64_t *counts,
     return UNITOK_OK;
 }
 
-/* By their bytes; of two that agree, the shorter is first. */
+/* Compares two units by their bytes. A prefix of a unit comes before it. */
 static int compare_units(const unitok_units *a, int64_t i, const unitok_units *b, int64_t k)
 {
     int64_t n_a = a->offsets[i + 1] - a->offsets[i], n_b = b->offsets[k + 1] - b->offsets[k];
@@ -193,8 +191,8 @@ static int compare_units(const unitok_units *a, int64_t i, const unitok_units *b
     return order ? order : n_a < n_b ? -1 : n_a > n_b;
 }
 
-/* Merges two sorted lists. Equal units become one, with the sum of their counts. Returns how many
- * units there are; the arrays have space for those of both lists. */
+/* Merges two sorted lists. Equal units become one, with the sum of their counts. Returns the number
+ * of units; the arrays have space for those of both lists. */
 int64_t unitok_units_merge(const unitok_units *a, const unitok_units *b, uint8_t *data,
                            int64_t *offsets, uint64_t *counts)
 {

@@ -10,7 +10,7 @@ from pyunitok.train.api import train
 
 
 class _Callable(ModuleType):
-    """This folder and the function of its name."""
+    """The package, which is also callable as the function train()."""
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         return train(*args, **options)

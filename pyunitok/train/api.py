@@ -56,7 +56,7 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
                  repeated call only opens OUT
     overwrite    True: train even if OUT is complete. False: OutputError if OUT is the model of another training run.
                  None replaces OUT
-    progress     called with (phase, done, of how many)
+    progress     called with (phase, done, total); total 0: unknown
     settings     options of spm_train under its names, str as on its command line; input_format "tsv" reads lines of a
                  text, a tab and its count
     …            the other options of spm_train, or those of LongestOptions or BytePieceOptions
@@ -70,7 +70,7 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
         warnings.warn(
             f"the model has {trained.n_pieces:,} pieces, not {trained.n_wanted:,}: "
             "the text has too few repeated substrings",
-            stacklevel=3,  # the package imports this function late
+            stacklevel=3,  # the package imports this function lazily
         )
     return trained.tokenizer
 

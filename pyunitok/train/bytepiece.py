@@ -43,7 +43,7 @@ class BytePieceOptions:
     """The options of bytepiece.Trainer, under its names.
 
     max_vocab_size  of each model to make, including <pad>, <bos> and <eos>
-    compat          train what bytepiece 0.6.3 trains
+    compat          train exactly the model of bytepiece 0.6.3
     """
 
     order: int = option(6, "Bytes of the longest n-grams.", least=1, most=MAX_ORDER)
@@ -203,7 +203,7 @@ class BytePieceJob:
 
 
 def _scan(model: NgramModel, ngrams: Settled) -> None:
-    """Give the model all n-grams once."""
+    """Pass all n-grams to the model once."""
     if ngrams.spilled is None:
         model.scan_tables(cast("list[NgramTable]", ngrams.tables))
     else:

@@ -29,7 +29,7 @@ from pyunitok.train.result import Record, difference
 VERSION = 3
 PHASES = ("counts", "seeds", "rounds", "merges", "longest", "ngrams")
 _FILES = ("normalization_rule_tsv", "denormalization_rule_tsv", "seed_sentencepieces_file")  # options that name a file
-_PARTS = ("data", "offsets", "counts")  # of Units: each is an array of its own
+_PARTS = ("data", "offsets", "counts")  # of Units: each is a separate array
 Array = np.ndarray[Any, Any]
 
 
@@ -67,7 +67,7 @@ class Checkpoint:
             self._lock.release()
 
     def save(self, name: str, values: Any = None, /, **arrays: Units | Array) -> None:
-        """Save a phase atomically. values: anything that JSON holds."""
+        """Save a phase atomically. values: anything that JSON can represent."""
         if self.folder is None:
             return
         flat: dict[str, Array] = {"json": np.frombuffer(json.dumps(values).encode(), np.uint8)}
@@ -100,7 +100,7 @@ class Checkpoint:
         return TrainingError(f"{self.folder}/{name}.npz is damaged ({why}): remove {self.folder} to start again")
 
     def remove(self) -> None:
-        """Remove the folder: the training is complete."""
+        """Remove the folder, because the run is complete."""
         if self.folder is None:
             return
         for name in PHASES:

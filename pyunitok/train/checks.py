@@ -84,7 +84,7 @@ class MetaPieces(dict[int, tuple[bytes, int]]):
             raise TrainingOptionError(f"{role}_id is {id_}, which is not below vocab_size ({self._vocab_size})")
         if id_ in self:
             other = self[id_][0].decode("utf-8", "replace")
-            raise TrainingOptionError(f"{role}_id is {id_}, which {other} has already")
+            raise TrainingOptionError(f"{role}_id is {id_}, which {other} already has")
         if is_unknown and any(type_ == UNKNOWN for _, type_ in self.values()):
             raise TrainingOptionError(f"{role}_piece is the same as unk_piece")
         self[id_] = piece, UNKNOWN if is_unknown else CONTROL

@@ -109,7 +109,7 @@ class UnitCounter:
         return total
 
     def settle(self) -> Settled:
-        """All units, which can be read repeatedly. Counting is over."""
+        """All units, which can be read repeatedly. Ends counting."""
         return Settled(self._side_by_side(), None) if self._runs is None else Settled([], self._all_spilled)
 
     def finish(self, *, sort: bool = True) -> Units:

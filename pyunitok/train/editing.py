@@ -61,7 +61,7 @@ def edit_vocabulary(
     remove         pieces to remove
     remove_unused  a corpus; pieces that it never uses are removed
     max_id         the largest id for new pieces; see vocab.edit for the order in which ids are assigned
-    to             the format of out, one of vocab.edit.FORMATS; by default by its name
+    to             the format of out, one of vocab.edit.FORMATS; by default inferred from its name
     texts          files whose tokens are counted before and after
     overwrite      replace out if it exists; never the base itself
     max_memory     bytes for counting words; further counts go to disk

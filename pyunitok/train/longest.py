@@ -1,7 +1,7 @@
 """train_longest(): finds pieces such that greedy longest-prefix encoding of a text needs few tokens.
 
-    bytes ─▶ grow: a pass over the text; join the pairs that save most; drop useless pieces ─▶ … ─▶ slightly too many
-          ─▶ refine: drop the pieces that save least, join the pairs that save most, fewer each time ─▶ the vocabulary
+    bytes ─▶ grow: a pass over the text; join the best pairs; drop useless pieces ─▶ … ─▶ slightly too many
+          ─▶ refine: drop the pieces that save the least, join the best pairs, fewer each time ─▶ the vocabulary
 
 Each round encodes the text with the greedy encoder, so the saving of a piece is measured, not modelled: the number of
 additional tokens without that piece, including the effect on its neighbours. Tokens are weighted by source, and a count
@@ -24,7 +24,7 @@ from pyunitok._c.train_greedy import PAIRS, VALUES, GreedyCounts, GreedyRound, G
 from pyunitok.model.batch import check_threads
 from pyunitok.packed import Packed, ranges
 
-GROWTH = 1.25  # pieces of a round / pieces of the round before
+GROWTH = 1.25  # pieces of a round / pieces of the previous round
 OVERSHOOT = 1.08  # pieces before refining / pieces wanted
 FIRST_SWAP, LAST_SWAP = 0.08, 0.002  # share of the pieces exchanged in the first and in the last round of refining
 SWAP_DECAY = 0.75
@@ -88,7 +88,7 @@ def train_longest(
     n_pieces     including the bytes; fewer are returned only if no more pairs repeat in the text
     rules        which strings may be pieces
     required     pieces that are never dropped
-    min_sources  number of sources that a piece of at least long_bytes must occur in
+    min_sources  the minimum number of sources that contain a piece of at least long_bytes
     allowed      whether a string may be a piece, besides the rules; not called for required pieces
     state        of an earlier run over the same sources, which is resumed
     after_round  called with the state after each round
@@ -216,7 +216,7 @@ class _Trainer:
         return self._without(pieces, {p for p, value in zip(counts.round_pieces, values, strict=True) if value <= 0})
 
     def _drop(self, pieces: set[bytes], counts: GreedyCounts, n: int) -> set[bytes]:
-        """The pieces without the n that save least."""
+        """The pieces without the n that save the least."""
         _, values, _ = counts.pieces()
         free = pieces - self.kept
         worst = sorted((int(value), p) for p, value in zip(counts.round_pieces, values, strict=True) if p in free)
@@ -228,7 +228,7 @@ class _Trainer:
         return pieces - dropped
 
     def _join(self, pieces: set[bytes], counts: GreedyCounts, n_pieces: int) -> set[bytes]:
-        """The pieces and the pairs that save most, up to n_pieces."""
+        """The pieces and the pairs that save the most, up to n_pieces."""
         room = n_pieces - len(pieces)
         if room <= 0:
             return pieces
@@ -238,7 +238,7 @@ class _Trainer:
         usable = (n_sources >= self.min_sources) | (sizes[lefts] + sizes[rights] < self.long_bytes)
         lefts, rights, gains = lefts[usable], rights[usable], gains[usable]
         if len(gains) > 8 * room:
-            best = gains >= np.partition(gains, -8 * room)[-8 * room]  # all of equal gain: no order decides
+            best = gains >= np.partition(gains, -8 * room)[-8 * room]  # all ties, so their order does not matter
             lefts, rights, gains = lefts[best], rights[best], gains[best]
         gain_of: dict[bytes, int] = {}
         for left, right, gain in zip(lefts.tolist(), rights.tolist(), gains.tolist(), strict=True):

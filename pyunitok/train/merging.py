@@ -16,7 +16,7 @@ from pyunitok.train.modelfile import Piece
 
 SAVE_SECONDS = 20.0  # between two checkpoints of the merges
 STEP_WORK = 1 << 20  # positions per call, which cannot be interrupted
-Progress = Callable[[int, int], None]  # done, of how many
+Progress = Callable[[int, int], None]  # done, total
 
 
 def train(
@@ -27,7 +27,7 @@ def train(
 
     counted     a list of the units, which is emptied: the trainer copies them
     by_char     counts of characters, to choose the ones that save the most tokens
-    min_count   merge no rarer pair. With 0, as in sentencepiece, pairs that no longer occur become pieces, too
+    min_count   do not merge rarer pairs. With 0, as in sentencepiece, pairs that no longer occur become pieces, too
     checkpoint  saves the merges, or supplies those of an earlier run
     """
     n_merges = n_pieces if by_char is not None else n_pieces - len(alphabet.required)
@@ -77,7 +77,8 @@ def _n_made(trainer: BpeTrainer, reserved: Sequence[bytes]) -> int:
 
 
 def _with_best_characters(merges: list[bytes], counts: list[int], n_pieces: int, by_char: Counts) -> list[bytes]:
-    """auto_character_coverage: the first k merges, their characters, and the other characters that save most tokens.
+    """auto_character_coverage: the first k merges, their characters, and the other characters that save the most
+    tokens.
 
     A character outside the vocabulary takes a token for each of its bytes, so a piece for it saves bytes - 1 tokens per
     occurrence. k maximizes the sum of all savings; for equal sums, the larger k.

@@ -69,7 +69,7 @@ class PatternOptions(NamedTuple):
 
 
 def is_wanted(has_merges: bool, given: Mapping[str, Any]) -> bool:
-    """Whether a pattern is given. OptionError if the model has no merges, or special tokens have no pattern.
+    """Whether a pattern is given. OptionError if the model has no merges, or special tokens are given without one.
 
     has_merges  see specs.ModelType
     """
@@ -83,7 +83,7 @@ def is_wanted(has_merges: bool, given: Mapping[str, Any]) -> bool:
 
 
 def read(given: Mapping[str, Any], all_options: Sequence[Option], vocab_size: int) -> PatternOptions:
-    """OptionError names an option that conflicts."""
+    """The options. OptionError names an option that conflicts with `pattern`."""
     defaults = {item.name: item.default for item in all_options}
     for name, value in given.items():
         if name not in _ALLOWED and value != defaults.get(name):
@@ -110,7 +110,7 @@ def _names(value: str | Sequence[str]) -> list[str]:
 
 def run(training: Training, options: PatternOptions, to: str | None) -> Trained:
     if training.out is not None:
-        byte_level.format_of(training.out, to)  # raises before the work
+        byte_level.format_of(training.out, to)  # raises an error before training starts
     pattern = Pattern(options.parts)
     source = training.source(hold=False, split=pattern.last_cut)
     units, stats, left_out = _counted(training, pattern, source)

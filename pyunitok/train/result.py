@@ -1,5 +1,5 @@
-"""Write the files of a training run and, with a checkpoint, a record of them, by which a repeated run knows that
-there is nothing to do.
+"""Write the files of a training run and, with a checkpoint, a record of them, which tells a repeated run that there
+is nothing to do.
 
     NAME.training.json   options, inputs, the SHA-256 of each file, and whether the training is complete
 
@@ -52,12 +52,12 @@ class Record:
         return is_done and not problem
 
     def begin(self, files: Mapping[Path, bytes | bytearray]) -> None:
-        """Note the files that are about to be written."""
+        """Record the files that are about to be written."""
         self._hashes = {self._name(path): hashlib.sha256(data).hexdigest() for path, data in files.items()}
         self._write(done=False)
 
     def end(self, report: Path | None) -> None:
-        """Note that all files and the report are written."""
+        """Record that all files and the report are written."""
         if report is not None and report.is_file():
             self._hashes[self._name(report)] = hashlib.sha256(report.read_bytes()).hexdigest()
         self._write(done=True)
@@ -116,6 +116,6 @@ def write_models(files: Mapping[Path, bytes | bytearray], record: Record | None)
             write_whole(path, data)
             written.append(path)
     except OutputError:
-        for path in written:  # useless, and in the way of the next attempt
+        for path in written:  # incomplete, and would block the next attempt
             path.unlink()
         raise

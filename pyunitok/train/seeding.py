@@ -87,7 +87,7 @@ def repeats(
 
 
 def _characters(by_char: Counts) -> tuple[list[bytes], Floats]:
-    """The characters and their counts, the most frequent first."""
+    """The characters and their counts, most frequent first."""
     codes = np.flatnonzero(by_char)
     codes = codes[(codes != 0x2585) & (codes != 0x1F)]
     codes = codes[np.lexsort((codes, -by_char[codes].astype(np.int64)))]

@@ -118,7 +118,7 @@ def _run(kind: str, training: Training, given: dict[str, Any]) -> Trained:
 
 def _train_byte_level(job: SentencePieceJob, source: TextSource, training: Training, to: str | None) -> Trained:
     if training.out is not None:
-        byte_level.format_of(training.out, to)  # raises before the work
+        byte_level.format_of(training.out, to)  # raises an error before training starts
     vocabulary = job.run_byte_level(source)
     tokenizer = byte_level.save(vocabulary, training, to)
     n_control = len(byte_level.controls(job.specs))

@@ -20,12 +20,12 @@ from pyunitok.disk.url import is_url
 from pyunitok.packed import Offsets
 from pyunitok.train.lines import Batch
 
-NOTED_BYTES = 1 << 15  # of a line noted from a batch
+NOTED_BYTES = 1 << 15  # kept of the line that a batch adds to the sample
 HELD_SHARE = 32  # at most 1 / this of a block is held out
 HELD_BYTES = 1 << 20  # in total, at least, if the text is large enough
 HELD_INTERVAL = 16  # blocks between those with lines held out, after the first HELD_SHARE, if the size is unknown
 FEW_INPUTS = 64  # up to this many inputs are all in the sample
-Progress = Callable[[int, int], None]  # bytes done, of how many (0: unknown)
+Progress = Callable[[int, int], None]  # bytes done, total (0: unknown)
 
 
 class Adder(Protocol):
@@ -35,7 +35,7 @@ class Adder(Protocol):
 
 
 class TextSource(Protocol):
-    """Texts. whole: each document is one line; sample: after feed(), lines that were held out or noted."""
+    """Texts. whole: each document is one line; sample: after feed(), lines that were held out or only copied."""
 
     whole: bool
     sample: list[bytes]
@@ -64,7 +64,7 @@ class SuppliedBatches:
     sample: list[bytes] = field(default_factory=list)
 
     def batches(self) -> Iterator[Batch]:
-        """Note a line of every batch as the sample."""
+        """All batches; adds a line of each to the sample."""
         for data, offsets in self.items:
             if len(offsets) > 1 and len(self.sample) < 1000:
                 self.sample.append(data[offsets[0] : min(offsets[1], offsets[0] + NOTED_BYTES)].tobytes())
@@ -140,7 +140,7 @@ class Corpus:
                 progress(result.compressed, self._n_bytes)
 
     def _is_held(self, block: Block) -> bool:
-        """Whether part of this block is held out: of every block of a small text, of regular blocks of a large one."""
+        """Whether part of this block is held out: of every block if the text is small, else of regular ones."""
         is_first = block.first_document == 0 and block.inside == 0
         if is_first and len(self.reading.sources) <= FEW_INPUTS:
             return True

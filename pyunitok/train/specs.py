@@ -24,8 +24,8 @@ RETIRED = {
 class ModelType(NamedTuple):
     """A model_type of spm_train, whose number is its position in MODEL_TYPES, from 1.
 
-    is_subword     pieces are parts of words, and options say where words are cut
-    has_scores     EM chooses the pieces, for which units are sorted
+    is_subword     pieces are parts of words, and options specify where words are cut
+    has_scores     EM chooses the pieces, which requires sorted units
     has_merges     each piece is merged from two others
     is_word        units are words, whatever their characters
     ignores_limit  hard_vocab_limit has no effect
@@ -120,7 +120,7 @@ def check_settings(settings: Mapping[str, Any]) -> None:
 
 
 def parse_arguments(line: str) -> dict[str, str]:
-    """The options in "--input=x --vocab_size=8000", as sentencepiece splits them: at spaces; the first one counts."""
+    """The options in "--input=x --vocab_size=8000", split at spaces as in sentencepiece. The first of a name counts."""
     ret: dict[str, str] = {}
     for word in line.split(" "):
         name, _, value = word.removeprefix("--").partition("=")

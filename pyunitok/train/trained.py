@@ -15,7 +15,7 @@ import numpy as np
 
 from pyunitok.model.tokenizer import Tokenizer
 
-Progress = Callable[[str, int, int], None]  # phase, done, of how many (0: unknown)
+Progress = Callable[[str, int, int], None]  # phase, done, total (0: unknown)
 Rows = list[tuple[str, str]]
 MEASURE_SECONDS = 0.05  # between two measurements of the memory in use
 N_LONGEST = 5
@@ -38,7 +38,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class MeasuredSize:
-    """An intermediate vocabulary, and the tokens that the complete text took with it."""
+    """The size of an intermediate vocabulary, and the number of tokens of the complete text with it."""
 
     n_pieces: int
     n_tokens: int
@@ -144,7 +144,7 @@ class Trained:
         return [*self.phases, Phase("in all", seconds, peak)]
 
     def _unknown_shares(self) -> str:
-        """Empty for byte-level models, to which nothing is unknown."""
+        """Empty for byte-level models, to which no character is unknown."""
         if self.normalize is None:
             return ""
         characters = self.in_sample.n_unknown / max(1, self.in_sample.n_chars)

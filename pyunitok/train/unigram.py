@@ -25,13 +25,13 @@ CHUNK_BYTES = 1 << 16  # of units, per call
 CHUNK_PIECES = 1 << 13
 UNKNOWN_PENALTY = 10.0
 MIN_EXPECTED = 0.5
-MAX_SPARSE_ROUNDS, SPARSE_SLACK, MIN_SPARSE_COUNT = 50, 1.05, 1e-4  # as sentencepiece
+MAX_SPARSE_ROUNDS, SPARSE_SLACK, MIN_SPARSE_COUNT = 50, 1.05, 1e-4  # as in sentencepiece
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
 class UnigramOptions:
-    """Options for Unigram models that spm_train does not have.
+    """Options of Unigram models that are not options of spm_train.
 
     em          expectation: over all segmentations of a unit; viterbi: only the best one ("hard EM")
     prior       digamma: subtracts about half an occurrence from each piece, so that rare ones fade; mle: shares

@@ -1,4 +1,4 @@
-"""The Unigram trainer of sentencepiece 0.2.3 with one thread, bit by bit: in float32 and in its order.
+"""The Unigram trainer of sentencepiece 0.2.3 with one thread, bit for bit: in float32 and in its order.
 
 Pieces are numbered by their bytes. `order` has the numbers of the pieces alive in sentencepiece's order, which decides
 sums and ties. As in sentencepiece, unknown characters count as the first piece in that order.
@@ -19,7 +19,7 @@ from pyunitok.train.alphabet import Alphabet
 from pyunitok.train.modelfile import Piece
 
 UNITS_AT_ONCE = 1 << 14
-KEPT_BYTES = 1 << 25  # for the edges of that many units; words take about 2 MB
+KEPT_BYTES = 1 << 25  # for the edges of UNITS_AT_ONCE units; words take about 2 MB
 UNKNOWN_PENALTY = np.float32(10)
 Progress = Callable[[str, int, int], None]
 
@@ -118,7 +118,7 @@ class ExactTrainer:
         needed, others = self._order[of_order == np.inf], self._order[np.isfinite(of_order)]
         others = others[np.argsort(-losses[others], kind="stable")]
         size = max(wanted, int(np.float32(shrinking_factor) * np.float32(len(self._order))))
-        if len(needed) <= size:  # else sentencepiece never reaches its limit, and keeps them all
+        if len(needed) <= size:  # otherwise sentencepiece never reaches its limit and keeps them all
             others = others[: size - len(needed)]
         self._keep(np.concatenate((needed, others)))
 

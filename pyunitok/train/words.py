@@ -1,7 +1,7 @@
 """rank_words(): ranks the words of a script in a corpus by the tokens that they would save as pieces.
 
     corpus ─▶ words: characters of one script and one space before them ─▶ counts, spilled to disk beyond max_memory
-           ─▶ tokens(word) under the vocabulary ─▶ saved = times * (tokens - 1) ─▶ the n words that save most
+           ─▶ tokens(word) under the vocabulary ─▶ saved = times * (tokens - 1) ─▶ the n words that save the most
 
 A word ends where the script changes. In Japanese, verbs and adjectives are kanji with endings in hiragana, so kanji
 are counted with the hiragana that follow, and divided afterwards: see japanese.py. Savings are measured on isolated
@@ -63,7 +63,7 @@ def rank_words(
     reading: Reading, tokenizer: Tokenizer, script: Sequence[str], n: int, *, max_memory: int = 0,
     folder: Path | None = None, progress: Progress = lambda done, total: None,
 ) -> list[Word]:  # fmt: skip
-    """The n words that save most, best first; ties by their bytes. Words of one token save nothing.
+    """The n words that save the most, best first; ties by their bytes. Words of one token save nothing.
 
     script      names as in Unicode (Cyrillic, Han, …); "Japanese" is Han, Hiragana and Katakana, with the endings
     max_memory  bytes for counting; beyond, counts are spilled to `folder` (0: no limit)
