@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from pyunitok.export import export_tokens
     from pyunitok.index.build import build_index
     from pyunitok.index.duplicates import duplicates
+    from pyunitok.index.field_build import add_fields
     from pyunitok.index.opened import Index, open_index
     from pyunitok.index.verify import verify
+    from pyunitok.index.word_build import add_words
     from pyunitok.job import tokenize
     from pyunitok.model.tokenizer import Tokenizer
     from pyunitok.packed import Packed
@@ -54,6 +56,8 @@ __all__ = [
     "UnitokError",
     "VocabularyError",
     "__version__",
+    "add_fields",
+    "add_words",
     "build_index",
     "decontaminate",
     "deduplicate",
@@ -75,6 +79,8 @@ _LAZY = {
     "TokenArray": "tokens.array",
     "TokenArrays": "tokens.several",
     "Tokenizer": "model.tokenizer",
+    "add_fields": "index.field_build",
+    "add_words": "index.word_build",
     "build_index": "index.build",
     "decontaminate": "clean.decontaminate",
     "deduplicate": "clean.deduplicate",

@@ -136,6 +136,8 @@ def test_collocations_equal_a_count(
             "t": (o - e) / math.sqrt(o),
         }  # fmt: skip
         assert {name: row[name] for name in expected} == pytest.approx(expected)
+        forms = Counter(word for words in documents for word in words if fold(word) == fold(row["text"]))
+        assert forms[row["text"]] == max(forms.values())
     scores = [row["log_dice"] for row in found.rows]
     assert scores == sorted(scores, reverse=True)
     assert collocations(index, query, left, right, min_count=1, limit=2, options=options).rows == found.rows[:2]

@@ -91,7 +91,7 @@ def in_bytes(texts: list[list[bytes]], found: list[oracle.Place]) -> list[tuple[
 
 
 ITEM = st.sampled_from(
-    ["the", "fox", "el", "él", "strasse", "walking", "zebra", "a", "the|fox", "wal*", "*ed", "?l", "*a*k*", "*", "日"]
+    ["the", "fox", "el", "él", "strasse", "walking", "zebra", "a", "the|fox", "wal*", "*ed", "*al*", "?l", "*a*k*", "*"]
 )  # fmt: skip
 GAP = st.none() | st.tuples(st.integers(0, 3), st.integers(0, 3)).map(sorted)
 

@@ -116,6 +116,8 @@ class WordLexicon:
         fixed = pattern.split("*")
         if len(fixed) == 2 and "?" not in pattern:
             return listed.beginning_and_ending(*(part.encode() for part in fixed))
+        if len(fixed) == 3 and fixed[0] == fixed[2] == "" != fixed[1] and "?" not in pattern:
+            return listed.containing(fixed[1].encode())
         translated = re.sub(r"[*?]|[^*?]+", lambda found: _WILD.get(found[0]) or _escaped(found[0]), pattern)
         return listed.matching(translated)
 
@@ -189,6 +191,12 @@ class _WordLines:
         for k, byte in enumerate(reversed(last)):
             chosen = chosen[self.array[self.ends[chosen] - 1 - k] == byte]
         return chosen + 1
+
+    def containing(self, part: bytes) -> Int64s:
+        """The words that contain `part`."""
+        found = [match.start() for match in re.finditer(re.escape(part), self.data)]
+        lines: Int64s = np.unique(np.searchsorted(self.ends, np.array(found, np.int64)))
+        return lines + 1
 
     def matching(self, regex: str) -> Int64s:
         """The words that a regex of the C library matches. Each line is one piece if it matches, and else two."""

@@ -87,7 +87,8 @@ def collocations(
     f_y = counts[chosen].astype(np.float64)
     values = association(o, found.total, f_y, words.n_words, left + right)
     columns = {"count": np.rint(o).astype(np.int64), "total": counts[chosen], **values}
-    return _table(index, chosen, columns, values[measure], limit, scale != 1 and n_read > 0)
+    is_sample = scale != 1 and n_read > 0
+    return _table(index, chosen, columns, values[measure], limit, is_sample, options.folding)
 
 
 def key_words(
@@ -120,7 +121,7 @@ def key_words(
     ids = np.flatnonzero(own >= min_count)
     values = keyness(own[ids].astype(np.float64), others[ids].astype(np.float64), n_own, n_others, k)
     columns = {"count": own[ids], "reference": others[ids], **values}
-    return _table(index, ids, columns, values[measure], limit, False)
+    return _table(index, ids, columns, values[measure], limit, False, options.folding)
 
 
 def counts_in(index: Index, chosen: Mask) -> Int64s:
@@ -169,10 +170,14 @@ def _folded(index: Index, folding: Folding, *counts: Int64s) -> list[Int64s]:
 
 
 def _table(
-    index: Index, ids: Int64s, columns: dict[str, Any], by: Any, limit: int | None, approx: bool
-) -> StatisticsTable:
+    index: Index, ids: Int64s, columns: dict[str, Any], by: Any, limit: int | None, approx: bool, folding: Folding
+) -> StatisticsTable:  # fmt: skip
+    """Shows words that were counted as one as the most frequent of them."""
     order = np.lexsort((ids, -by))[:limit]
-    texts = index.words.lexicon.words(ids[order])
+    lexicon, texts = index.words.lexicon, index.words.lexicon.words(ids[order])
+    if folding != Folding():
+        similar = [lexicon.ids(text, folding) for text in texts]
+        texts = [lexicon.word(int(some[np.argmax(lexicon.counts[some])])) for some in similar]
     values = {name: column[order].tolist() for name, column in columns.items()}
     rows = [{"text": text, **{name: values[name][k] for name in values}} for k, text in enumerate(texts)]
     return StatisticsTable(rows, len(ids), approx)
