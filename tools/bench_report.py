@@ -1,4 +1,4 @@
-"""The headline table: `bench.py report` runs HEADLINES, and writes the results as Markdown, CSV and a plot."""
+"""The headline table: `bench.py report` runs HEADLINES and writes the results as Markdown, CSV and a plot."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from bench_timing import ROOT, cli, fail, machine
 
 @dataclass(frozen=True)
 class Headline:
-    """A row of the report. The benchmark compares our results with the peer's, and times both in turns.
+    """A row of the report. The benchmark compares our results with the peer's, and times them alternately.
 
-    title    what is measured
+    title    the name of the measurement
     command  the arguments of bench.py
-    where    cells of the benchmark's row
+    where    cells that identify the benchmark's row
     value    the column with our value, in `unit`
-    ratio    the column that says how many times better ours is
-    peer     the peer
-    is_time  less is better
+    ratio    the column with the factor by which ours is better
+    peer     the name of the peer
+    is_time  lower is better
     of_peer  `value` is the peer's
     """
 
@@ -44,7 +44,7 @@ class Headline:
         """Our value, the peer's, and the ratio."""
         found = [row for row in rows if self.where.items() <= row.items() and row[self.ratio]]
         if len(found) != 1:
-            raise fail(f"bench.py {self.command}: {len(found)} rows have {self.where}; is {self.peer} installed?")
+            raise fail(f"bench.py {self.command}: {len(found)} rows match {self.where}; is {self.peer} installed?")
         value, ratio = found[0][self.value], found[0][self.ratio]
         factor = ratio if self.is_time else 1 / ratio
         return (value / factor, value, ratio) if self.of_peer else (value, value * factor, ratio)
@@ -101,7 +101,7 @@ def number(value: float) -> str:
 def report(runs: int, only: str, out: Path, shared: Path) -> None:
     """Write the headline table to report.md, report.csv and report.svg.
 
-    Values are medians over the runs. The spread of a ratio is its smallest and largest value. Use an idle machine.
+    Values are medians of the runs. The spread of a ratio is its smallest and largest value. Use an idle machine.
     """
     out.mkdir(parents=True, exist_ok=True)
     cells, ratios = list[list[str]](), dict[str, list[float]]()
@@ -123,7 +123,7 @@ def report(runs: int, only: str, out: Path, shared: Path) -> None:
 
 
 def plot(ratios: dict[str, list[float]], path: Path) -> None:
-    """Bars of the ratios, on a logarithmic scale, with their spread."""
+    """Plot the ratios as bars on a logarithmic scale, with their spread."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 1 + 0.4 * len(ratios)), layout="constrained")

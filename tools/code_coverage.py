@@ -1,7 +1,7 @@
 """Measures which lines of C and Python the tests run: python tools/code_coverage.py [PYTEST ARGUMENTS]
 
-Builds the library of a copy of this tree for gcov, runs the tests there, and prints the share of lines of each folder.
-The lines are written to build/coverage as HTML. Requires `pip install -e '.[coverage]'` and gcc.
+Builds the library for gcov in a copy of this tree, runs the tests there, and prints the share of lines covered in each
+folder. Writes an HTML report to build/coverage. Requires `pip install -e '.[coverage]'` and gcc.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def run(tree: Path, *words: str, **more: str) -> None:
 
 
 def python_lines(report: Any) -> dict[str, tuple[int, int]]:
-    """(lines that ran, all lines) of each folder of the package."""
+    """(lines run, all lines) for each folder of the package."""
     ret: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
     for name, file in report["files"].items():
         folder, summary = Path(name).parent.as_posix(), file["summary"]

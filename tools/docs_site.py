@@ -2,7 +2,7 @@
 
     python tools/docs_site.py build OUT        build it into the folder OUT; warnings are errors
     python tools/docs_site.py check OUT        open every page in Chromium
-    python tools/docs_site.py screenshots      make the pictures in tools/docs/images again
+    python tools/docs_site.py screenshots      regenerate the images in tools/docs/images
 
 Requires `pip install -e '.[docs]'`; the last two also require Chromium.
 """
@@ -48,7 +48,7 @@ def browser() -> Iterator[Any]:
 
 
 def check(out: Path) -> list[str]:
-    """Open every page of a site at the widths of a desktop and a phone. Returns errors, missing files and bad links."""
+    """Open every page of a site at desktop and phone widths. Returns errors, missing files and bad links."""
     wrong: list[str] = []
     with browser() as opened:
         page = opened.new_page()

@@ -1,9 +1,9 @@
-"""The files of a release: a source distribution, and a wheel for this machine.
+"""Builds the files of a release: a source distribution, and a wheel for this machine.
 
     python tools/release.py build OUT      build both into the folder OUT
     python tools/release.py sbom WHEEL     add the list of bundled data to a wheel (PEP 770)
 
-Builds of the same commit are byte-identical: all times in the files are that of the commit, or SOURCE_DATE_EPOCH.
+Builds of a commit are byte-identical: all times in the files are the commit's, or SOURCE_DATE_EPOCH.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-# Data of other projects from which files of the wheel were made: name, version, licence, address.
+# Data of other projects from which files in the wheel were generated: name, version, licence, address.
 BUNDLED = [
     ("sentencepiece normalization rules", "0.2.3", "Apache-2.0", "https://github.com/google/sentencepiece"),
     ("Unicode Character Database", "16.0.0", "Unicode-3.0", "https://www.unicode.org/Public/16.0.0/"),
@@ -52,7 +52,7 @@ def build(out: Path) -> tuple[Path, Path]:
 
 
 def normalize(sdist: Path, time: int) -> None:
-    """Sort the members of an sdist, and remove its builder's name and the times: setuptools records both."""
+    """Sort the members of an sdist, and remove the builder's name and the times that setuptools records."""
     packed = io.BytesIO()
     with tarfile.open(sdist) as old, tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as new:
         for member in sorted(old.getmembers(), key=lambda member: member.name):

@@ -1,7 +1,7 @@
 """Reads the items of benchmarks: the texts that must not occur in a corpus.
 
-    fields     JSON lines; the fields to compare are named, and each is a text of its own
-    decon      JSON lines of Ai2's decon: question, answer, passage, with eval_key and eval_instance_index
+    fields     JSON lines; each of the named fields is a separate text
+    decon      JSON lines for Ai2's decon: question, answer, passage, with eval_key and eval_instance_index
     lm-eval    sample logs of lm-evaluation-harness: the strings of `doc`, and `target`
     lighteval  JSON lines with query, choices and gold_index
     text       a text file: each line is an item
@@ -39,7 +39,7 @@ class Items:
     items       the number of each text's item; texts of an item have consecutive numbers
     labels      the name of each item in its benchmark
     fields      the field of each text
-    sha         XXH64 of everything, to recognise a changed benchmark
+    sha         XXH64 of everything, to detect a changed benchmark
     """
 
     texts: Packed
@@ -52,12 +52,12 @@ class Items:
 
 
 def read_items(paths: Iterable[str], format: str, fields: Sequence[str], *, paragraphs: bool = False) -> Items:
-    """The items of some files. InputError names the file and line of an item that cannot be read.
+    """Read the items of some files. InputError names the file and line of an item that cannot be read.
 
-    paragraphs  each line of a text is a text by itself
+    paragraphs  each line of a text is a separate text
     """
     if format == "fields" and not fields:
-        raise OptionError("name the fields of the benchmark with --field, or its format with --against-format")
+        raise OptionError("use --field to name the fields of the benchmark, or --against-format to name its format")
     if format != "fields" and fields:
         raise OptionError("--field requires --against-format fields")
     read = FORMATS[format]
@@ -75,7 +75,7 @@ def read_items(paths: Iterable[str], format: str, fields: Sequence[str], *, para
                     raise ValueError("a field is not a string")
             except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
                 what = f"{error!r} is missing" if isinstance(error, KeyError) else str(error)
-                raise InputError(f"{source.name}: line {number}: not an item of the format {format}: {what}") from None
+                raise InputError(f"{source.name}: line {number}: not an item in the format {format}: {what}") from None
             name = benchmark or stem
             ret.labels.append(label or str(number))
             lines = [(field, part) for field, text in found for part in (text.split("\n") if paragraphs else [text])]
@@ -158,7 +158,7 @@ def _label(values: dict[str, Any]) -> str:
 
 
 def _strings(value: Any, field: str) -> list[str]:
-    """A string, or the strings of a list."""
+    """A string, or the strings in a list."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, list) and all(isinstance(one, str) for one in value):

@@ -1,4 +1,4 @@
-"""Cleaner finds the items in a block, and makes the parts of CLEAN and of the report for it. Any thread may do this.
+"""Cleaner finds the items in a block, and produces its parts of CLEAN and of the report. Threads may share it.
 
     block ──▶ n-grams ──▶ Matches of contaminated documents ──▶ edits ──▶ Written
                                 └──────────────▶ lines of the report
@@ -23,7 +23,7 @@ from pyunitok.corpus.rewriting import Edits, Rewriter, Written, compressed
 from pyunitok.corpus.source import Source
 
 FIELD = "contamination"  # the field that the action mark adds
-MAX_SHOWN_BYTES = 1000  # of the matched text in a report
+MAX_SHOWN_BYTES = 1000  # the maximum length of the matched text in a report
 _NOTHING = np.empty(0, np.int64)
 
 
@@ -33,10 +33,10 @@ class Cleaned:
 
     written     its part of CLEAN; None if no corpus is written
     report      compressed lines of the report
-    texts       the texts of items that were found, once for each document
-    benchmarks  their benchmarks, once for each document
+    texts       the texts of items that were found, once per document
+    benchmarks  their benchmarks, once per document
     affected    the number of contaminated documents
-    grams       n-grams, once for each document that contains them
+    grams       n-grams, once per document that contains them
     """
 
     written: Written | None = None
@@ -50,10 +50,10 @@ class Cleaned:
 class Cleaner:
     """Cleans blocks of some sources.
 
-    rewriters   of each source
+    rewriters   one for each source
     is_written  whether CLEAN is written, or only the report
-    report      the compression of the report; None: there is none
-    totals      the result of the first pass, as CleanState.totals; empty if there was none
+    report      the compression of the report; None: no report
+    totals      the result of the first pass, as CleanState.totals; empty if there was no such pass
     """
 
     def __init__(
@@ -72,8 +72,8 @@ class Cleaner:
         self._counts_grams = rule.max_common is None
 
     def _is_affected(self, found: Int64s) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """bool[benchmarks]: whether more than set_share of a benchmark's items are contaminated. found: in how many
-        documents each text was found."""
+        """bool[benchmarks]: whether more than set_share of a benchmark's items are contaminated. found: the number of
+        documents in which each text was found."""
         items, n = np.array(self._items.items), len(self._items.benchmarks)
         benchmark_of = dict(zip(self._items.items, self._items.benchmark, strict=True))
         sizes = np.bincount([*benchmark_of.values()], minlength=n)
@@ -81,7 +81,7 @@ class Cleaner:
         return np.bincount(hit, minlength=n) > (self._rule.set_share or 0) * sizes
 
     def count(self, block: Block) -> Cleaned:
-        """Only `grams` or, with set_share, `texts`."""
+        """Compute only `grams` or, with set_share, `texts`."""
         hits = self._matcher.find_in(block)
         if self._rule.set_share is None:
             return Cleaned(grams=_grams_of(hits))
@@ -113,7 +113,7 @@ class Cleaner:
         return ret
 
     def _edits(self, block: Block, found: Matches, documents: list[int], bounds: list[int]) -> Edits:
-        """What the action does to each contaminated document, whose matches begin at bounds[k]."""
+        """The edits to each contaminated document. The matches of documents[k] begin at bounds[k]."""
         if self._rule.action == "drop":
             return Edits(dict.fromkeys(documents, ()))
         parts = zip(documents, bounds[:-1], bounds[1:], strict=True)
@@ -129,7 +129,7 @@ class Cleaner:
         return [piece for piece in pieces if len(piece) >= self._rule.min_piece]
 
     def _described(self, found: Matches) -> list[dict[str, Any]]:
-        """What the report and marks say about each match."""
+        """The record of each match for the report and for marks."""
         items, values = self._items, zip(found.texts.tolist(), found.shares.tolist(), found.longest_runs.tolist(),
                                          strict=True)  # fmt: skip
         return [
@@ -153,7 +153,7 @@ class Cleaner:
 
 
 def _grams_of(hits: np.ndarray[Any, Any]) -> Int64s:
-    """The n-grams of hits, once for each document."""
+    """The n-grams of hits, once per document."""
     order = np.lexsort((hits["gram"], hits["document"]))
     documents, grams = hits["document"][order], hits["gram"][order]
     is_first = np.ones(len(order), np.bool_)
@@ -168,7 +168,7 @@ def _text(block: Block, document: int) -> bytes:
 
 
 def _json(values: dict[str, Any]) -> bytes:
-    """One line. Lone surrogates, which labels may contain, are replaced."""
+    """A JSON line. Replaces lone surrogates, which labels may contain."""
     try:
         return msgspec.json.encode(values, enc_hook=str)
     except UnicodeEncodeError:

@@ -1,9 +1,9 @@
-"""Cuts ranges out of a corpus: which bytes to remove, and what remains.
+"""Cuts ranges out of a corpus: chooses the bytes to remove, and writes the rest.
 
     repeats ─ cut ─▶ cuts ─ remove ─▶ text and ends of the next round
                        └─── include ─▶ all cuts so far, as ranges of the original text
 
-Everything is streamed in the order of the text, except that `include` has all ranges in memory.
+Everything is streamed in text order, except that `include` holds all ranges in memory.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def cut(
     limit = 2.0 if max_share is None else max_share
 
     def chunks() -> Iterator[Int64s]:
-        """The ranges, so that all ranges of a document are in one chunk."""
+        """Read the ranges so that all ranges of a document are in one chunk."""
         begin = 0
         while begin < len(repeats):
             last = int(repeats.ends[min(begin + CHUNK, len(repeats)) - 1])
@@ -58,7 +58,7 @@ def cut(
 def remove(
     space: Workspace, number: int, corpus: Texts, cuts: Ranges, memory: Memory, on_step: OnStep
 ) -> dict[str, Any]:
-    """Write the text and ends of what remains."""
+    """Write the remaining text and its ends."""
     progress, n_removed, n_written = Progress(compressed_total=corpus.n_bytes), 0, 0
     with space.new_file(f"text-{number}") as text, space.new_file(f"ends-{number}") as ends:
         for begin, end in corpus.parts(0, len(corpus.ends), memory.task_bytes):
@@ -79,7 +79,7 @@ def remove(
 
 
 def include(space: Workspace, name: str, before: Ranges, cuts: Ranges) -> dict[str, Any]:
-    """Write all cuts, given those of earlier rounds and those of the text that they left."""
+    """Write all cuts, given those of earlier rounds and those of the text that these rounds left."""
     both = widened(before.slice(0, len(before)), cuts.slice(0, len(cuts)))
     with RangesWriter(space, name) as writer:
         writer.add(joined_ranges(np.concatenate(both)))

@@ -1,10 +1,10 @@
-"""decontaminate() removes documents that contain text of benchmarks from a corpus, or reports them.
+"""decontaminate() removes documents that contain benchmark text from a corpus, or reports them.
 
-    1. count      if n-grams in many documents are to be ignored: in how many documents does each n-gram occur?
-    2. clean      workers find items in each block and write what remains (cleaner.py); the main thread puts it in order
+    1. count      only for rules that ignore n-grams in many documents: count the documents that contain each n-gram
+    2. clean      workers find items in each block and write the rest (cleaner.py); the main thread puts it in order
 
 The corpus is read again for step 2. A journal (output.py) makes both resumable from their last checkpoint, and the
-output is byte-identical. A run that is stopped by a signal or an error makes a last checkpoint. parts.py describes runs
+output is byte-identical. A run that a signal or an error stops makes a last checkpoint. parts.py describes runs
 on several machines.
 """
 
@@ -66,24 +66,24 @@ def decontaminate(
     shard: tuple[int, int] | None = None, ray: str | None = None,
     on_progress: Callable[[Progress], None] | None = None, **rule: Any,
 ) -> Summary:  # fmt: skip
-    """Compare a corpus with benchmarks, as `pyunitok decontaminate` does, and write what is not contaminated.
+    """Remove contaminated documents from a corpus, as `pyunitok decontaminate` does.
 
     inputs          files, directories, patterns or URLs of JSON lines, Parquet or text, in any compression
     out             CLEAN: a file if the corpus is one file, otherwise a folder; None with action="report"
     against         files of benchmark items, in the format against_format: see clean/benchmarks.py
     field           the fields to compare, for against_format="fields"
-    preset          the rule of a paper: see clean/rules.py; `rule` changes it, or the default, by fields of Rule
+    preset          the rule of a paper (see clean/rules.py); `rule` overrides fields of this Rule or of the default
     model           the model for unit="tokens"
     report          a file for hits, JSON lines; compressed if its name ends in .zst, .gz, .bz2 or .xz
     reading         text_key, separator, threads and other options for reading the corpus
     shard           (i, n): only the i-th of n contiguous ranges of the files; see Summary.waits_for. The last shard
-                    to finish returns the result of all
+                    to finish returns the result of all shards
     ray             run on the Ray cluster at this address, "auto" or "local"
 
-    In CLEAN, JSON lines that are not changed are copied, and blank lines are left out. Parquet files keep their columns
-    and row groups. Every document of a text file is followed by the separator.
+    Unchanged JSON lines are copied to CLEAN, and blank lines are dropped. Parquet files keep their columns and row
+    groups. In text files, the separator follows every document.
 
-    Repeating the call resumes an interrupted run. OptionError, InputError and OutputError as for pyunitok.tokenize().
+    Repeating the call resumes an interrupted run. Raises OptionError, InputError and OutputError, like tokenize().
 
         found = pyunitok.decontaminate("crawl/", "clean/", "mmlu.jsonl", field=["question"], report="hits.jsonl.zst")
         print(found.documents_affected, found.table())
@@ -100,10 +100,10 @@ def decontaminate(
 
 
 class Decontamination:
-    """Checks the arguments of decontaminate(); run() does the work. Pickled for other machines without its matcher.
+    """Checks the arguments of decontaminate(); run() does the work. Pickling omits its matcher.
 
     files  the files of the corpus and of CLEAN
-    part   what this call works on; everything unless it is a shard
+    part   the part that this call processes; everything unless `shard` is given
     """
 
     def __init__(
@@ -162,13 +162,13 @@ class Decontamination:
             is_divided = self._ray is not None and source.size_bytes is None
             if source.opened is not None and self.rule.passes > 1:
                 raise OptionError(
-                    f"{source.name}: a pipe can be read only once, but this rule takes two passes; use --max-common"
+                    f"{source.name}: a pipe can be read only once, but this rule needs two passes; use --max-common"
                     " none and no --set-share, or name a file"
                 )
             if is_divided:
                 raise InputError(f"{source.name}: other machines cannot read a pipe; name a file")
             if self.rule.action == "mark" and not FORMATS[source.format].has_fields:
-                raise OptionError(f"{source.name}: action mark adds a field, but documents of text have none")
+                raise OptionError(f"{source.name}: action mark adds a field, but text files have no fields")
         corpus_inputs.check_separator(self.files.sources, self._reading.separator)
 
     # -------------------------------------------------------------------------------------------------- parts
@@ -177,7 +177,7 @@ class Decontamination:
         return CleanPart(self.files.sources, self.files.targets, self.base, self._reports(self.base, self._report))
 
     def _part(self, index: int, count: int, folder: Path | None = None) -> CleanPart:
-        """A part, whose files are in `folder` or beside the final ones."""
+        """A part, whose files are in `folder` or next to the final ones."""
         sources, shard = take(self.files.sources, index, count)
         base = parts.named_in(folder, self.base, index, count)
         report = parts.named_in(folder, self._report, index, count) if self._report else None
@@ -219,7 +219,7 @@ class Decontamination:
 
     def run(self, callbacks: Callbacks = SILENT, on_count: OnProgress = SILENT.on_progress) -> Summary:
         """Decontaminate, or finish an interrupted run. on_count is called after each block of the first of two passes,
-        and callbacks.on_progress after each block of the last one."""
+        and callbacks.on_progress after each block of the last pass."""
         if self._ray is not None:
             with cluster.connected(self._ray):
                 return self.run_in_parts(cluster.Cluster(self._reading.n_threads), callbacks, on_count)
@@ -230,7 +230,7 @@ class Decontamination:
             return finished
         summary = self.run_part(self.part, callbacks, on_count)
         if not summary.waits_for:
-            with contextlib.suppress(OutputError):  # another part is joining them
+            with contextlib.suppress(OutputError):  # another part is merging them
                 return self._join(siblings) or summary
         return summary
 
@@ -271,7 +271,7 @@ class Decontamination:
         return summary
 
     def _result(self, summary: Summary) -> dict[str, Any]:
-        """The part of CLEAN.json that users read."""
+        """The part of CLEAN.json intended for users."""
         items, tested = self.items, set(np.array(self.items.items)[self.matcher.is_tested].tolist())
         untestable: dict[str, list[str]] = {name: [] for name in items.benchmarks}
         for item, benchmark in dict(zip(items.items, items.benchmark, strict=True)).items():
@@ -291,7 +291,7 @@ class Decontamination:
 
     @staticmethod
     def _check_pipes(part: CleanPart, finished: dict[str, Any]) -> None:
-        """InputError if the contents of a pipe are not those of the finished run."""
+        """InputError if the contents of a pipe differ from those of the finished run."""
         for number, source in enumerate(part.sources):
             if source.opened is not None:
                 PipeStream(source.opened, to_hashed(finished["state"]["pipes"][str(number)])).drain()
@@ -302,7 +302,7 @@ class Decontamination:
                        np.empty(0, np.int64) if totals is None else totals)  # fmt: skip
 
     def _totals(self, part: CleanPart, state: CleanState) -> Int64s | list[int]:
-        """The result of the first pass over the corpus; a list of the parts that have not counted yet."""
+        """The result of the first pass over the corpus, or a list of the parts that have not counted yet."""
         if self.rule.passes == 1 or part.shard is None:
             return state.totals
         return self._all_totals(self._siblings(part))
@@ -313,7 +313,7 @@ class Decontamination:
     # ------------------------------------------------------------------------------------- several machines
 
     def _begin_parts(self, siblings: Sequence[CleanPart]) -> Summary | None:
-        """The result of all parts, if it exists. OutputError if it is that of another run, or if no part has begun but
+        """The result of all parts, if it exists. OutputError if it belongs to another run, or if no part has begun but
         a file has the name of a report."""
         whole = self._whole()
         if self._overwrite:
@@ -333,7 +333,7 @@ class Decontamination:
         return CleanState.restored(self.items, self.matcher, values["state"])
 
     def _join(self, siblings: Sequence[CleanPart]) -> Summary | None:
-        """Make the result of all parts, if they are finished; otherwise None. OutputError if another process does."""
+        """Merge the results of all parts; None if some are unfinished. OutputError if another process is doing this."""
         whole = self._whole()
         lock = OutputLock(self.base)
         try:
@@ -353,7 +353,7 @@ class Decontamination:
             lock.release()
 
     def run_in_parts(self, each: Each, callbacks: Callbacks, on_count: OnProgress) -> Summary:
-        """Like run(), but `each` cleans parts of the corpus."""
+        """Like run(), but uses `each` to clean parts of the corpus."""
         folder, whole, count = self._parts_folder, self._whole(), self._n_units
         siblings = [self._part(index, count, folder) for index in range(count)]
         if finished := self._begin_parts(siblings):
@@ -378,7 +378,7 @@ class Decontamination:
 
     @property
     def _n_units(self) -> int:
-        """The number of parts on a cluster; depends only on the sizes of the files."""
+        """The number of parts on a cluster, which depends only on the sizes of the files."""
         sources = self.files.sources
         n_bytes = sum(source.size_bytes or 0 for source in sources)
         return max(1, min(len(sources), n_bytes // default_unit_bytes(sources)))
@@ -409,11 +409,11 @@ def _check_options(
 ) -> None:  # fmt: skip
     """OptionError if options conflict."""
     if (rule.action == "report") != (out is None):
-        raise OptionError("action report writes no corpus, so it needs no OUT; all other actions do")
+        raise OptionError("action report writes no corpus, so omit OUT; all other actions require OUT")
     if out is None and report is None:
         raise OptionError("name a file for the report, because no corpus is written")
     if model is not None and rule.unit != "tokens":
-        raise OptionError("a model is for unit tokens")
+        raise OptionError("a model (-m) requires unit tokens")
     if rule.unit == "tokens" and model is None:
         raise OptionError("unit tokens requires a model (-m)")
     for path in (out, report):
@@ -424,4 +424,4 @@ def _check_options(
     if ray is not None:
         check_address(ray)
         if shard:
-            raise OptionError("--ray itself divides the run; remove --shard")
+            raise OptionError("--ray already divides the run; remove --shard")

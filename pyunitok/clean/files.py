@@ -1,4 +1,4 @@
-"""CleanFiles pairs the files of a corpus with the files of CLEAN, which have the same names in another folder.
+"""CleanFiles pairs the files of a corpus with files of the same names in the folder CLEAN.
 
     crawl/ ──▶ crawl/a/x.jsonl.zst ──▶ CLEAN/a/x.jsonl.zst        x.jsonl ──▶ CLEAN
                crawl/y.parquet     ──▶ CLEAN/y.parquet
@@ -28,7 +28,7 @@ class CleanFiles:
     """The files of a corpus and of CLEAN.
 
     sources   the files of the corpus
-    targets   the file of each in CLEAN; None if no corpus is written
+    targets   the file in CLEAN for each source; None if no corpus is written
     left_out  files in directories that are not read
     """
 
@@ -41,8 +41,9 @@ class CleanFiles:
         cls, arguments: Iterable[str], out: Path | None, *, input_format: str, text_key: str, include: Iterable[str],
         exclude: Iterable[str], own: Iterable[Path] = (),
     ) -> CleanFiles:  # fmt: skip
-        """Find the files. Those in CLEAN and in `own` are never read. InputError and OptionError as for
-        corpus.inputs.find(), if two files would have the same name in CLEAN, or if a pipe would have no name there."""
+        """Find the files. Files in CLEAN and in `own` are never read. InputError and OptionError as for
+        corpus.inputs.find(); also if two files would have the same name in CLEAN, or if a pipe would have no name
+        there."""
         sources, names, left_out = list[Source](), list[PurePath](), list[LeftOut]()
         mine = [str(path) for path in own]
         if out is not None and out.is_dir():
@@ -59,7 +60,7 @@ class CleanFiles:
 
 
 def _name_in(argument: str, path: str) -> PurePath:
-    """The name in CLEAN of a file that an argument names: relative to the argument's folder."""
+    """The name in CLEAN of a file found through an argument: its path relative to the argument's folder."""
     path, folder = (without_query(text) if is_url(text) else text for text in (path, without_file_scheme(argument)))
     if magic := re.search(r"[*?\[]", folder):
         folder = folder[: magic.start()].rpartition("/")[0]
@@ -75,14 +76,14 @@ def _targets(out: Path | None, sources: Sequence[Source], names: Sequence[PurePa
         return [out]
     for source in sources:
         if source.opened is not None:
-            raise InputError(f"{source.name}: a pipe has no name in the folder {out}; let it be the only input")
+            raise InputError(f"{source.name}: a pipe has no name in the folder {out}; make it the only input")
     if twice := [name for name, n in Counter(names).items() if n > 1]:
-        raise OptionError(f"several inputs would be written to {out / twice[0]}; name a folder above them")
+        raise OptionError(f"several inputs would be written to {out / twice[0]}; pass a folder that contains them")
     return [out / name for name in names]
 
 
 def rewriter_of(source: Source, options: ReadingOptions, field: str | None = None) -> Rewriter:
-    """The Rewriter of an input's format. field: the name of the field that edits may add. InputError if the input
+    """The Rewriter for an input's format. field: the name of the field that edits may add. InputError if the input
     cannot be opened."""
     format_ = FORMATS[source.format]
     if format_.rewriter is None:

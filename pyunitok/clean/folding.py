@@ -1,8 +1,8 @@
-"""Folds texts as allenai/decon does before it tokenizes them: words in lower case, each after one space.
+"""Folds texts as allenai/decon does before it tokenizes them: lower-case words, each preceded by one space.
 
     data      "The cat",  sat.
     folded     the cat sat              punctuation and white space separate words
-    places    012345678 …               where each folded byte comes from; a first space, from the word after it
+    places    012345678 …               the origin of each folded byte; for a space added at the start, the next word
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _TABLE = bytes(
 
 
 def folded(data: Bytes, offsets: Offsets) -> tuple[Bytes, Offsets, np.ndarray[Any, np.dtype[np.int64]]]:
-    """The folded texts, their offsets, and the place in `data` of each of their bytes. Of letters, only those of ASCII
-    change."""
+    """The folded texts, their offsets, and the position in `data` of each of their bytes. Only ASCII letters change
+    case."""
     end = int(offsets[-1])
     text = np.frombuffer(data[:end].tobytes().translate(_TABLE), np.uint8).copy()
     for quote in _QUOTES:

@@ -1,4 +1,4 @@
-"""Matcher finds which documents of a block contain text of which items; Matches describes them.
+"""Matcher finds the documents of a block that contain text of items; Matches describes the matches.
 
     block ──▶ C: n-grams in documents (csrc/clean) ──▶ for each document and item: share and longest run ──▶ Matches
 """
@@ -25,8 +25,8 @@ Bools = np.ndarray[Any, np.dtype[np.bool_]]
 Shares = np.ndarray[Any, np.dtype[np.float64]]
 Ids = np.ndarray[Any, np.dtype[np.uint32]]
 
-LEAST_IDF = 1e-9  # of n-grams that are in all texts, so that a single text has a share too
-ROUNDING = 1e-12  # of a sum of weights
+LEAST_IDF = 1e-9  # the weight of n-grams that are in all texts; positive, so that a single text has a share
+ROUNDING = 1e-12  # the rounding error allowed in a sum of weights
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Matches:
 
     documents, texts  the numbers of the document in the block, and of the text in Items
     shares            the share of the text's units that n-grams of the document cover
-    longest_runs      the most consecutive units of it that they cover
+    longest_runs      the largest number of consecutive units that they cover
     offsets           int64[matches + 1]: match k has the ranges offsets[k]..offsets[k + 1] - 1
     begins, ends      int64[ranges]: the bytes of these n-grams in the document, joined where they overlap or touch
     """
@@ -61,7 +61,7 @@ class Matcher:
     """Finds items in documents; threads may share it.
 
     grams         the n-grams of all items
-    sizes         int64[texts]: units in the n-grams of each text; 0: it has none
+    sizes         int64[texts]: units in the n-grams of each text; 0: no n-grams
     is_tested     bool[texts]: whether a text is compared
     least_shares  float64[texts]: the least share that contaminates a document
     """
@@ -96,7 +96,7 @@ class Matcher:
         return ids.data.astype(np.uint32), ids.offsets
 
     def _weighted(self, n_units: Int64s) -> tuple[Shares, Shares]:
-        """The weight of each n-gram, by its number, and the sum of the weights of each text's different n-grams."""
+        """The weight of each n-gram, by number, and the sum of the weights of each text's distinct n-grams."""
         n_texts, n_all = len(n_units), self.grams.n_units
         gram_at = np.arange(n_all)
         gram_at[self._repeats[:, 1]] = self._repeats[:, 0]
@@ -160,8 +160,8 @@ class Matcher:
         return Matches(documents[firsts][kept], texts[firsts][kept], shares[kept], longest[kept], *joined)
 
     def shares_found(self, counts: Int64s) -> Shares:
-        """The share of each text that is in n-grams which occur. counts[k]: how often n-gram k does. -1 for texts that
-        are not tested."""
+        """The share of each text that is in n-grams that occur, or -1 if the text is not tested. counts[k]: the number
+        of occurrences of n-gram k."""
         occurs = np.zeros(self.grams.n_units + 1, np.int64)
         places, n_units = self._places(np.flatnonzero(counts))[1], np.diff(self._starts)
         np.add.at(occurs, places, 1)
@@ -175,7 +175,7 @@ class Matcher:
         return np.where(self.is_tested, shares, -1.0)
 
     def _places(self, numbers: Int64s) -> tuple[Int64s, Int64s]:
-        """Every place of these n-grams: the index in `numbers`, and the unit where it begins."""
+        """Every occurrence of these n-grams: its index in `numbers`, and the unit at which it begins."""
         begin = np.searchsorted(self._repeats[:, 0], numbers, side="left")
         n = np.searchsorted(self._repeats[:, 0], numbers, side="right") - begin
         which = np.repeat(np.arange(len(numbers)), n)
@@ -185,14 +185,14 @@ class Matcher:
 
 
 def _changes(numbers: Int64s) -> Bools:
-    """Whether each number differs from the one before it; True for the first."""
+    """Whether each number differs from its predecessor; True for the first."""
     ret = np.ones(len(numbers), np.bool_)
     np.not_equal(numbers[1:], numbers[:-1], out=ret[1:])
     return ret
 
 
 def _first_of_each(documents: Int64s, texts: Int64s, grams: Int64s) -> Bools:
-    """Whether an n-gram is the first of its number for its document and text."""
+    """Whether an n-gram is the first with its number in its document and text."""
     order = np.lexsort((grams, texts, documents))
     ret = np.empty(len(order), np.bool_)
     ret[order] = _changes(documents[order]) | _changes(texts[order]) | _changes(grams[order])
@@ -232,8 +232,8 @@ def joined_ranges(ranges: Int64s) -> Int64s:
 
 
 def pieces_outside(text: bytes, ranges: Int64s, around: int, min_piece: int) -> list[str]:
-    """What remains of a document if these byte ranges and `around` characters on each side are removed: the pieces of
-    at least min_piece characters."""
+    """The pieces of at least min_piece characters that remain of a document if these byte ranges and `around`
+    characters on each side are removed."""
     characters = text.decode("utf-8", "surrogateescape")
     kept, at = [], 0
     for begin, end in ranges.tolist():

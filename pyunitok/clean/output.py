@@ -1,9 +1,9 @@
 """CleanOutput writes the files of CLEAN and the reports, with checkpoints, and resumes interrupted runs.
 
     CLEAN/a.jsonl.zst            a finished file            CLEAN.journal.partial   the last checkpoint
-    CLEAN/b.jsonl.zst.partial    the file being written     CLEAN.json              the result, when all is done
+    CLEAN/b.jsonl.zst.partial    the file being written     CLEAN.json              the result, when the run is complete
 
-Files are written in the order of the inputs, one at a time, and get their names when they are complete. A checkpoint
+Files are written one at a time in input order, and get their final names when they are complete. A checkpoint
 syncs the current file and the reports to disk and then records their lengths and hashes, and the caller's progress, in
 the journal. A resumed run truncates them to these lengths and continues there.
 """
@@ -27,8 +27,8 @@ from pyunitok.run.journal import Journal, journal_path
 
 CHECKPOINT_BYTES = 1 << 30
 CHECKPOINT_SECONDS = 30.0
-CURRENT = "current"  # the file of the current input, among the files of the journal
-WRITER = "writer"  # the state of its FileWriter, in the progress of the journal
+CURRENT = "current"  # the key of the current input's file in the journal
+WRITER = "writer"  # the key of its FileWriter's state in the journal's progress
 
 
 class CleanOutput:
@@ -38,7 +38,7 @@ class CleanOutput:
     targets     the file of each input; None if no corpus is written
     reports     further files by name
     writer_of   (number of an input, state or None) → its FileWriter
-    progress    of the last checkpoint, if the run resumes
+    progress    the progress at the last checkpoint, if the run resumes
     safe_bytes  bytes of the inputs that the last checkpoint covers
     finished    the result, if the run was finished before
     """
@@ -47,7 +47,7 @@ class CleanOutput:
         self, base: Path, targets: Sequence[Path | None], reports: dict[str, Path], run: Identity, *, overwrite: bool,
         writer_of: Callable[[int, str | None], FileWriter] = lambda _number, _state: Plain(),
     ) -> None:  # fmt: skip
-        """OutputError if a file must not be replaced, or an unfinished run is another one."""
+        """OutputError if a file must not be replaced, or if the unfinished run is a different one."""
         self._base, self._targets, self._reports, self._run = base, targets, reports, run
         self.progress: dict[str, Any] | None = None
         self.finished: dict[str, Any] | None = None
@@ -82,7 +82,7 @@ class CleanOutput:
         self._lock.release()
 
     def _journal(self) -> Journal | None:
-        """The journal of this run. OutputError if there is another run's, or if a file would be replaced."""
+        """The journal of this run. OutputError if it belongs to another run, or if a file would be replaced."""
         journal = Journal.read(journal_path(self._base))
         if journal is not None:
             if differences := journal.run.differences(self._run):
@@ -143,7 +143,7 @@ class CleanOutput:
         self._files[name].write(memoryview(data))
 
     def write(self, source: int, written: Written) -> None:
-        """Append to the file of an input, which begins if it is not the current one."""
+        """Append to the file of an input, and start this file if it is not the current one."""
         target = self._targets[source]
         if target is None:
             return
@@ -158,7 +158,7 @@ class CleanOutput:
         """Complete the file of an input."""
         target = self._targets[source]
         if target is not None:
-            self.write(source, Written())  # an input without documents has an empty file
+            self.write(source, Written())  # an input without documents gets an empty file
             file = self._files.pop(CURRENT)
             file.write(memoryview(self._writer.end(file.n_bytes)))
             file.finish(target)
@@ -169,7 +169,7 @@ class CleanOutput:
 
     def checkpoint(self, progress: dict[str, Any]) -> None:
         """Sync everything written so far and record it. progress["bytes"]: bytes of the inputs that it covers;
-        progress["position"]: where reading resumes. The last block written must have been one with is_end."""
+        progress["position"]: where reading resumes. The last block written must have had is_end set."""
         progress = progress | ({WRITER: self._writer.state()} if CURRENT in self._files else {})
         states = {name: file.save() for name, file in self._files.items()}
         for file in self._files.values():

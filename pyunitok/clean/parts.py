@@ -1,13 +1,13 @@
-"""Parts of a corpus that are cleaned by different machines, and how their results become those of one run.
+"""Parts of a corpus that different machines clean, and the merging of their results into those of one run.
 
     CLEAN.0-of-4.journal.partial      part 0 is unfinished
     CLEAN.0-of-4.counts               the result of its first pass (state.totals)
-    CLEAN.totals                      that of all parts, once all have counted
+    CLEAN.totals                      the sum for all parts, once all have counted
     CLEAN.0-of-4.json, HITS.0-of-4    its result and its report
-    CLEAN.json, HITS                  those of all parts, whose own files are then removed
+    CLEAN.json, HITS                  the result and report of all parts, whose files are then removed
 
-With --shard they are beside CLEAN and HITS, with --ray in CLEAN.parts until the end. A part has complete files of the
-corpus, so the files of CLEAN are those of an undivided run.
+With --shard, these files are next to CLEAN and HITS; with --ray, they are in CLEAN.parts until the run is complete. A
+part consists of complete files of the corpus, so the files of CLEAN are those of an undivided run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from pyunitok.run.output import parts_folder
 from pyunitok.run.shard import RunShard, shard_suffix
 
 T = TypeVar("T")
-RUN = "all parts"  # the hash of the undivided run, in the files of its parts
+RUN = "all parts"  # the key of the undivided run's hash in the files of its parts
 
 
 @dataclass(frozen=True)
@@ -102,8 +102,8 @@ def read_result(path: Path, run: str, of: Callable[[dict[str, Any]], T]) -> T | 
 
 
 def totals_of(parts: Sequence[CleanPart], path: Path, run: str) -> Int64s | list[int]:
-    """The sum of the counts of all parts, from the file at `path` if it exists. If some parts have not counted, their
-    numbers as a list."""
+    """The sum of the counts of all parts, from the file at `path` if it exists. If some parts have not counted,
+    returns a list of their numbers."""
     found = read_array(path, run)
     if found is not None:
         return found
@@ -118,7 +118,7 @@ def totals_of(parts: Sequence[CleanPart], path: Path, run: str) -> Int64s | list
 
 
 def join_reports(parts: Sequence[CleanPart], reports: dict[str, Path]) -> None:
-    """Write the reports of all parts, in order, as one file each."""
+    """Concatenate the reports of all parts, in order, into one file for each report."""
     for name, path in reports.items():
         with new_file(path) as into:
             for part in parts:
@@ -127,7 +127,7 @@ def join_reports(parts: Sequence[CleanPart], reports: dict[str, Path]) -> None:
 
 
 def remove_files(parts: Sequence[CleanPart], totals: Path) -> None:
-    """Remove what is not needed when the result of all parts exists."""
+    """Remove the files that are not needed once the result of all parts exists."""
     for part in parts:
         for path in (part.result_path, part.counts_path, *part.reports.values()):
             path.unlink(missing_ok=True)

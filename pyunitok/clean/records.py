@@ -1,9 +1,9 @@
 """Files of records that are larger than memory, divided by their keys; and files of ranges.
 
     NAME         run 0: bucket 0 │ bucket 1 │ … │ run 1: bucket 0 │ bucket 1 │ …      records as they were added
-    NAME.index   int64[runs, BUCKETS + 1]: where each bucket of each run begins, in records
+    NAME.index   int64[runs, BUCKETS + 1]: the record at which each bucket of each run begins
 
-The records of a bucket are read from all runs, and then are in the order in which they were added.
+Reading a bucket reads its records from all runs, in the order in which they were added.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HASH_SHIFT = 64 - 11  # the bucket of a hash
 
 
 def place_shift(n_bytes: int) -> int:
-    """The shift for keys that are positions in n_bytes of text."""
+    """The shift for keys that are positions in a text of n_bytes."""
     return max(0, n_bytes.bit_length() - 11)
 
 
@@ -32,7 +32,7 @@ class RecordWriter:
     """Writes a file of records. A context manager.
 
     shift        the bucket of a record is key >> shift
-    batch_bytes  memory for records of a run
+    batch_bytes  memory for the records of a run
     """
 
     def __init__(self, space: Workspace, name: str, shift: int, batch_bytes: int) -> None:
@@ -119,12 +119,12 @@ class RecordReader:
         while len(view):
             n = os.preadv(self._file.fileno(), [view], at)
             if n == 0:
-                raise OutputError(f"{self._path}: ends at byte {at}: it has been truncated; --overwrite starts again")
+                raise OutputError(f"{self._path}: ends at byte {at}: the file was truncated; --overwrite starts over")
             view, at = view[n:], at + n
 
 
 def bucket_ranges(counts: Int64s, n: int) -> Iterator[tuple[int, int]]:
-    """Ranges of buckets with at most n records each, or a single larger bucket. Together they are all buckets."""
+    """Divide the buckets into ranges with at most n records each, or with a single larger bucket."""
     totals = np.concatenate(([0], np.cumsum(counts)))
     begin = 0
     while begin < BUCKETS:
@@ -161,7 +161,7 @@ class RangesWriter:
 class Ranges:
     """Ascending, disjoint ranges of text.
 
-    begins, ends  int64[n]
+    begins, ends  int64[n]: byte positions
     """
 
     def __init__(self, begins: Int64s, ends: Int64s) -> None:
@@ -175,7 +175,7 @@ class Ranges:
         return len(self.begins)
 
     def slice(self, begin: int, end: int) -> Int64s:
-        """int64[n, 2]: ranges number begin..end - 1."""
+        """int64[n, 2]: the ranges numbered begin..end - 1."""
         return np.stack((self.begins[begin:end], self.ends[begin:end]), axis=1)
 
     def between(self, begin: int, end: int) -> Int64s:
@@ -186,7 +186,7 @@ class Ranges:
 
 
 def removed_before(ranges: Int64s, places: Int64s) -> Int64s:
-    """int64[n]: the bytes of ascending ranges that are before each place."""
+    """int64[n]: the number of bytes of ascending ranges before each position."""
     totals = np.concatenate(([0], np.cumsum(ranges[:, 1] - ranges[:, 0])))
     number = np.searchsorted(ranges[:, 0], places, "left")
     last_end = np.concatenate(([0], ranges[:, 1]))[number]
@@ -195,8 +195,8 @@ def removed_before(ranges: Int64s, places: Int64s) -> Int64s:
 
 
 def widened(before: Int64s, ranges: Int64s) -> Sequence[Int64s]:
-    """[int64[n, 2], …]: ranges of a text without the ranges `before`, as ranges of the text with them. Those inside a
-    range are included, so the results overlap `before`."""
+    """[int64[n, 2], …]: translates ranges of a text from which the ranges `before` were removed into ranges of the
+    original text. Ranges of `before` inside a range are included, so the results overlap `before`."""
     places = before[:, 0] - removed_before(before, before[:, 0])  # of the ranges in the text without them
     totals = np.concatenate(([0], np.cumsum(before[:, 1] - before[:, 0])))
     begins = ranges[:, 0] + totals[np.searchsorted(places, ranges[:, 0], "right")]

@@ -33,7 +33,7 @@ from pyunitok.index.trace import trace as traced
     "--context", type=click.IntRange(0), default=250, show_default=True,
     help="With --json: characters on either side of a span.",
 )  # fmt: skip
-@click.option("--seed", type=int, default=42, show_default=True, help="Seed for the choice of documents.")
+@click.option("--seed", type=int, default=42, show_default=True, help="Seed for selecting documents.")
 @click.option("--json", "as_json_", is_flag=True, help="Write JSON with the field names of OLMoTrace.")
 @model_override_option
 def trace(
@@ -42,8 +42,8 @@ def trace(
 ) -> None:  # fmt: skip
     """Show which parts of FILE also occur in an index, and in which documents.
 
-    FILE is a text, such as the answer of a language model; - is stdin. Spans are as long as possible and exact to the
-    byte. The rarest are shown. That a text occurs in a document does not mean that it comes from there.
+    FILE is a text, such as the answer of a language model; - is stdin. Spans are as long as possible and match byte for
+    byte. The rarest are shown. A match does not prove that the text comes from that document.
 
     \b
     Example:

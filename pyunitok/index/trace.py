@@ -1,10 +1,10 @@
-"""trace(): which parts of a text also occur in the corpus, word for word, and in which documents.
+"""trace() finds the parts of a text that also occur verbatim in the corpus, and the documents that contain them.
 
     text ──Index.spans──▶ maximal parts that occur ──▶ the rarest ──▶ up to max_documents occurrences of each, drawn at
                                                                       random ──▶ the text around them, and metadata
 
-A part is the rarer, the smaller the product of the shares of its tokens in the corpus. That a text occurs in a document
-does not mean that it comes from there.
+Rarity is measured by the product of the corpus frequencies of a part's tokens. A match does not prove that the text
+comes from that document.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from pyunitok.index.hits import Int64s
 from pyunitok.index.opened import Index
 from pyunitok.index.search import Text
 
-LEAST_SPANS = 10  # kept, however short the text is
-SHARE = 0.05  # of the tokens of the text: the spans kept
+LEAST_SPANS = 10  # the minimum number of spans kept, however short the text is
+SHARE = 0.05  # spans kept per token of the text
 SNIPPET = 40  # characters on either side
 
 
@@ -35,8 +35,8 @@ class TracedSpan:
     left, right      the tokens of the text that it covers or touches: left to right - 1
     text             its bytes
     ids              its tokens, encoded alone
-    count            how often it occurs; approx: a lower bound
-    log_probability  the sum of the natural logarithms of the shares of its tokens in the corpus
+    count            the number of occurrences; if `approx`, a lower bound
+    log_probability  the sum of the natural logarithms of its tokens' frequencies in the corpus
     lines            occurrences in different documents, with the text around them
     """
 
@@ -54,13 +54,13 @@ class TracedSpan:
 
 @dataclass
 class Trace:
-    """The spans of a text, in its order.
+    """The spans of a text, in text order.
 
     text      the given text, which is normalized if the model normalizes
     bounds    int64[n, 2]: the bytes of each token of the text
-    spans     the rarest, in the order of the text
-    n_found   how many spans there were
-    approx    True if max_work cut a search short; spans can be missing or too short
+    spans     the rarest, in text order
+    n_found   the number of spans before the rarest were selected
+    approx    True if max_work stopped a search early; spans can be missing or too short
     """
 
     text: bytes
@@ -74,14 +74,14 @@ def trace(
     index: Index, text: Text, *, min_bytes: int = 24, whole_words: bool = True, max_spans: int | None = None,
     max_documents: int = 10, context: int = 250, seed: int = 42,
 ) -> Trace:  # fmt: skip
-    """Find the parts of a text that occur in the corpus, and documents with each.
+    """Find the parts of a text that occur in the corpus, and documents that contain each.
 
     min_bytes, whole_words  as in Index.spans
-    max_spans       keep the rarest; by default a twentieth of the text's tokens, and at least 10
+    max_spans       keep this many, the rarest; by default a twentieth of the text's tokens, and at least 10
     max_documents   for each span, drawn with `seed`
     context         characters of a document shown on either side of a span
 
-    Costs what Index.spans does, and some 10 µs for each occurrence shown.
+    Costs as much as Index.spans, plus about 10 µs for each occurrence shown.
     """
     for name, value in (("max_documents", max_documents), ("context", context), ("max_spans", max_spans or 0)):
         if value < 0:
@@ -105,7 +105,7 @@ def trace(
 
 
 def _weigh(index: Index, spans: list[TracedSpan]) -> None:
-    """Set log_probability. A token that does not occur counts as if it occurred once."""
+    """Set log_probability. A token that does not occur is treated as occurring once."""
     ids = np.unique(np.concatenate([np.empty(0, np.int64), *(np.asarray(span.ids, np.int64) for span in spans)]))
     counts = index.count_tokens_batch([[id_] for id_ in ids.tolist()])
     logs = np.log(np.maximum(counts, 1) / max(1, index.n_tokens))
@@ -114,7 +114,7 @@ def _weigh(index: Index, spans: list[TracedSpan]) -> None:
 
 
 def _lines(index: Index, text: bytes, max_documents: int, context: int, seed: int) -> tuple[list[Line], bool]:
-    """Occurrences in at most max_documents different documents, and whether a search was cut short."""
+    """Occurrences in at most max_documents different documents, and whether a search stopped early."""
     if max_documents == 0 or index.only_counts:
         return [], False
     hits = index.find(text, 4 * max_documents, order="random", seed=seed)
@@ -126,7 +126,7 @@ def _lines(index: Index, text: bytes, max_documents: int, context: int, seed: in
 
 
 def as_json(index: Index, traced: Trace) -> dict[str, Any]:
-    """The trace with the field names of OLMoTrace's API. tools/docs/searching.md describes all fields."""
+    """The trace with the field names of OLMoTrace's API. tools/docs/searching.md describes the fields."""
     return {
         "index": index.folder.name,
         "text": _shown(traced.text),

@@ -1,4 +1,4 @@
-"""Configuration of the documentation site: python -m sphinx -W -b html tools/docs OUT (check.py docs does it)."""
+"""Configuration of the documentation site: python -m sphinx -W -b html tools/docs OUT (run by check.py docs)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def reformat(_app: Any, _kind: str, _name: str, _object: Any, _options: Any, lin
 
 
 def paragraph(line: str) -> str:
-    """A line of prose, with characters that reStructuredText would interpret escaped outside `code`."""
+    """Escape characters outside `code` in a line of prose that reStructuredText would interpret."""
     parts = line.split("`")
     if len(parts) % 2 == 0:
         return re.sub(r"([\\*_|`<>:])", r"\\\1", line)
@@ -66,7 +66,7 @@ def help_of(command: click.Command, context: click.Context, level: int) -> list[
 
 
 def add_help(_app: Any, name: str, source: list[str]) -> None:
-    """The page of commands shows the help of each."""
+    """Generate the command reference from the help of each command."""
     if name == "commands":
         source[0] += "\n".join(help_of(cli, click.Context(cli, info_name="pyunitok", max_content_width=100), 2)) + "\n"
 
