@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import zstandard
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -151,6 +152,28 @@ def test_orders_list_every_match_once(index: Any, texts: list[list[bytes]], docu
         following = [ids[word] for word in documents[document][end : end + 4]]
         keys.append(following + [0] * (4 - len(following)))
     assert keys == sorted(keys)
+
+
+def test_models_that_drop_the_first_space(tmp_path: Path) -> None:
+    """The places of words in long documents are right although decoding drops a space."""
+    golden = Path(__file__).parent / "golden/models/unigram.utk.zst"
+    data = zstandard.ZstdDecompressor().decompress(golden.read_bytes(), max_output_size=1 << 26)
+    (tmp_path / "m.utk").write_bytes(data)
+    rng = random.Random(3)
+    for k, n in enumerate((3, 50, 3 * MARK_EVERY)):
+        text = " ".join(rng.choice(["the", "fox", "cat.", "end,", "of", "world"]) for _ in range(n))
+        (tmp_path / f"{k}.txt").write_text(text)
+    pyunitok.tokenize(sorted(tmp_path.glob("*.txt")), tmp_path / "0.u16", model=tmp_path / "m.utk", separator="file")
+    build_index([tmp_path / "0.u16"], tmp_path / "idx")
+    add_words(tmp_path / "idx")
+    index = open_index(tmp_path / "idx")
+    assert index.tables.drops_space.any()
+    texts = [index.text_bytes(k) for k in range(3)]
+    for word in {word for text in texts for word in oracle.words(text)}:
+        found = oracle.matches([oracle.words(text) for text in texts], [word.__eq__], [])
+        hits = index.words.find(word, 1000, 0, "text")
+        assert places(index, hits) == in_bytes([texts], found)
+        assert {context.match.decode() for context in index.context_batch(hits)} == {word}
 
 
 def test_lists_of_words(index: Any, documents: list[list[str]]) -> None:
