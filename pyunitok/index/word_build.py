@@ -52,7 +52,7 @@ def add_words(
     model        replaces the model that the token files name
     on_progress  called with the completed share, 0 to 1
 
-    Does nothing if the words are up to date. Takes about 6 bytes on disk per word, and as much memory as the
+    Does nothing if the words are up to date. Takes about 8 bytes on disk per word, and as much memory as the
     largest shard.
     """
     folder = Path(folder)
