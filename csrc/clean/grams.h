@@ -1,15 +1,15 @@
-/* grams.h - the n-grams of some items: the text they consist of, and where to find them
+/* grams.h - the n-grams of some items: their text, and tables to look them up
  *
  *     items            The cat sat.          A cat sat on it.
- *     ids              0   1   2             3 1   2   4  5           units, numbered as they first occur
+ *     ids              0   1   2             3 1   2   4  5           units, numbered by first occurrence
  *     n = 2                [1]──┐                  a repeat of 1
- *     slots            │ - │ 0 │ 1 │ - │ 3 │ … │                      where an n-gram first begins
- *     filter           01001011…                                      three bits of a word for each n-gram
+ *     slots            │ - │ 0 │ 1 │ - │ 3 │ … │                      the first position of an n-gram
+ *     filter           01001011…                                      three bits in a word for each n-gram
  *
  * The key of an n-gram is computed from its hash, the sum of hash(unit k) F^(n-1-k) mod 2^64, which is updated when
  * the window moves by one unit. An item shorter than n is a single n-gram, so there may be several lengths; the number
- * of the length is part of the key. F and the hashes of units depend on a seed, so that nobody can write items whose
- * keys are equal.
+ * of the length is part of the key. F and the hashes of units depend on a seed, so that nobody can construct items with
+ * equal keys.
  *
  *     key      │ 63 … 32 slot │ 39 … 12 tag │ 17 … 0 bits of the filter │      its upper bits also choose the word
  *     slot     tag << 36 | number of the length << 32 | position       GRAM_FREE: none        of the filter
@@ -21,7 +21,7 @@
 
 enum gram_kind { GRAM_WORDS, GRAM_BYTES, GRAM_IDS };
 
-#define GRAM_FREE UINT64_MAX /* no position is that large */
+#define GRAM_FREE UINT64_MAX /* larger than any position */
 #define GRAM_MAX_UNITS_TOTAL UINT32_MAX
 
 /* One length of n-grams: `power` is F^length. */
@@ -30,7 +30,7 @@ typedef struct gram_length {
     uint64_t power;
 } gram_length;
 
-/* A folded word: words[end of the word before..end - 1]. */
+/* A folded word: words[end of the previous word..end - 1]. */
 typedef struct gram_word {
     uint64_t hash;
     int64_t end;
@@ -41,7 +41,7 @@ struct unitok_grams {
     enum gram_kind kind;
     uint64_t seed, factor;
     int64_t n_units, n_units_capacity;
-    uint32_t *ids; /* [0..n_units-1]: of words, bytes, or those that were given */
+    uint32_t *ids; /* [0..n_units-1]: the ids of words, bytes, or the given ids */
     gram_word *distinct;
     int64_t n_distinct, n_distinct_capacity;
     uint8_t *words;
@@ -57,7 +57,7 @@ struct unitok_grams {
     int64_t n_repeats, n_repeats_capacity;
 };
 
-/* The hash of a unit that is a number. */
+/* The hash of a unit with this id. */
 INLINE uint64_t gram_number_hash(const unitok_grams *grams, uint32_t number)
 {
     return rng_key(grams->seed, number);

@@ -1,8 +1,8 @@
 /* grams_build.c - collects the n-grams of some items
  *
- *     1. Number the units: each distinct word gets a number and is kept, folded, to be compared with.
+ *     1. Number the units: each distinct word gets a number, and its folded form is kept for comparisons.
  *     2. Find the lengths that n-grams have: n, and those of shorter items.
- *     3. Put every n-gram into the slots; one that is there already is a repeat.
+ *     3. Put every n-gram into the slots; one that is already there is a repeat.
  */
 
 #include "clean/grams.h"
@@ -36,7 +36,7 @@ void unitok_grams_get_info(const unitok_grams *grams, unitok_grams_info *ret)
 
 /* ---------------------------------------------------------------------------------- Numbers ---- */
 
-/* The numbers of words by their hashes, as long as words are collected: slots hold a number + 1. */
+/* Maps hashes to numbers of words while words are collected; slots hold a number + 1. */
 typedef struct numbering {
     uint32_t *slots;
     int n_bits;
@@ -50,7 +50,7 @@ static void numbering_put(numbering *numbers, const unitok_grams *grams, uint32_
     numbers->slots[at] = number + 1;
 }
 
-/* Ensures capacity for one more word, at most half of the slots being taken. */
+/* Ensures capacity for one more word, with at most half of the slots in use. */
 static int numbering_grow(numbering *numbers, const unitok_grams *grams)
 {
     if (numbers->slots && grams->n_distinct < INT64_C(1) << (numbers->n_bits - 1)) return 1;
@@ -69,7 +69,7 @@ static int64_t word_begin(const unitok_grams *grams, uint32_t number)
     return number ? grams->distinct[number - 1].end : 0;
 }
 
-/* Appends a word to the distinct ones. */
+/* Appends a word to the distinct words. */
 static int add_distinct(unitok_grams *grams, const uint8_t *text, const word *w)
 {
     if (!grow(&grams->distinct, grams->n_distinct, &grams->n_distinct_capacity,
@@ -89,7 +89,7 @@ static int add_distinct(unitok_grams *grams, const uint8_t *text, const word *w)
     return 1;
 }
 
-/* The number of a word, which is new if it has not occurred; -1 without memory. */
+/* The number of a word, which is added if it is new; -1 if allocation fails. */
 static int64_t number_of_word(unitok_grams *grams, numbering *numbers, const uint8_t *text,
                               const word *w)
 {
@@ -115,7 +115,7 @@ static int add_unit(unitok_grams *grams, uint32_t id)
     return 1;
 }
 
-/* Appends the words of an item; returns 0 without memory. */
+/* Appends the words of an item; returns 0 if allocation fails. */
 static int add_words(unitok_grams *grams, numbering *numbers, const uint8_t *text, int64_t n)
 {
     word w = {0, 0, 0};
@@ -147,7 +147,7 @@ static int64_t length_of(unitok_grams *grams, int64_t n_units)
     return k;
 }
 
-/* Puts the n-gram at `begin` into a slot, or adds it to the repeats; returns 0 without memory. */
+/* Puts the n-gram at `begin` into a slot, or adds it to the repeats; returns 0 if allocation fails. */
 static int add_gram(unitok_grams *grams, int64_t begin, int64_t length, uint64_t hash)
 {
     uint64_t key = gram_key(hash, length), head = gram_slot_head(key, length);
@@ -264,7 +264,7 @@ static unitok_grams *new_grams(enum gram_kind kind, uint64_t seed)
     if (!grams) return NULL;
     grams->kind = kind;
     grams->seed = seed;
-    grams->factor = rng_key(seed, UINT64_C(1) << 32) | 1; /* no number of a unit is that large */
+    grams->factor = rng_key(seed, UINT64_C(1) << 32) | 1; /* larger than any unit number */
     return grams;
 }
 

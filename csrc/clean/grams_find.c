@@ -4,7 +4,7 @@
  *                                       ▲ looked up       ▲ hashed: its word of the filter is prefetched
  *
  * The keys of the n-grams that end with a unit are looked up DELAY units later, when their part of the filter and, if
- * they pass it, their slots have arrived in the cache. Units are kept in a ring for that long, and longer than the longest n-gram.
+ * they pass it, their slots have arrived in the cache. A ring keeps these units and those of the longest n-gram.
  */
 
 #include "clean/grams.h"
@@ -25,7 +25,8 @@ typedef struct search {
     documents from;
     word *ring; /* [0..ring_mask]: the last units of the document */
     int64_t ring_mask;
-    uint64_t keys[UNITOK_GRAMS_MAX_LENGTHS][DELAY]; /* of n-grams that end with the last units */
+    uint64_t keys[UNITOK_GRAMS_MAX_LENGTHS]
+                 [DELAY]; /* the keys of n-grams that end with the last units */
     uint64_t hashes[UNITOK_GRAMS_MAX_LENGTHS];
     unitok_gram_hit *hits;
     int64_t n_hits;
@@ -70,7 +71,7 @@ NOINLINE static void look_up(enum gram_kind kind, search *s, int64_t document, i
     int64_t n = grams->lengths[length].n_units, first = last - n + 1;
     uint64_t head = gram_slot_head(key, length), at = gram_slot_of(grams, key), slot;
     while ((slot = grams->slots[at]) != GRAM_FREE) {
-        /* An n-gram that continues the last hit by one unit has been compared up to that. */
+        /* If the n-gram continues the last hit by one unit, only that unit must be compared. */
         int continues = last == s->hit_last + 1 && (uint32_t)slot == s->hit_at + 1 &&
                         length == s->hit_length;
         int64_t k = continues ? n - 1 : 0;
@@ -121,10 +122,10 @@ INLINE void look_up_all(enum gram_kind kind, search *s, int64_t document, int64_
 INLINE void search_document(enum gram_kind kind, search *s, int64_t document)
 {
     const unitok_grams *grams = s->grams;
-    int64_t n = 0; /* units so far */
+    int64_t n = 0; /* units read so far */
     word unit = {0, 0, 0};
     memset(s->hashes, 0, sizeof s->hashes);
-    s->hit_last = -2; /* none in this document */
+    s->hit_last = -2; /* no hit in this document yet */
     while (unit_next(kind, s, document, unit.end, &unit)) {
         if (n >= DELAY) look_up_all(kind, s, document, n - DELAY);
         if (n >= DELAY / 2) prefetch_slots(s, n - DELAY / 2);

@@ -1,4 +1,5 @@
-/* ranges.c - ranges of text that repeat: compared byte by byte, shrunk to characters, words or lines, and removed
+/* ranges.c - verifies repeated ranges of text, shrinks them to characters, words or lines, and
+ * removes them
  *
  *     pair of anchors      begin    at                end
  *                          │ n - k  │ n               │        the context, without other documents
@@ -30,7 +31,7 @@ static document document_at(const int64_t *ends, int64_t n_documents, int64_t at
 
 INLINE int holds(const document *d, int64_t at) { return d->begin <= at && at < d->end; }
 
-/* The part around `a` of the context of a pair of anchors that is equal around `b`; empty if it has no window. */
+/* The part of the context of anchor `a` that equals the context of `b`; empty if it contains no window. */
 static document compare_contexts(const unitok_anchors *anchors, const uint8_t *text, document in_a,
                                  document in_b, int64_t a, int64_t b)
 {
@@ -52,7 +53,7 @@ static document compare_contexts(const unitok_anchors *anchors, const uint8_t *t
     return ret;
 }
 
-/* Appends a range, or joins it to the last one. */
+/* Appends a range, or joins it with the last one. */
 static int64_t append(int64_t *ranges, int64_t n, int64_t begin, int64_t end, int is_joined)
 {
     if (is_joined && n && begin <= ranges[2 * n - 1]) {
@@ -94,7 +95,7 @@ void unitok_anchors_verify(const unitok_anchors *anchors, int32_t kind, const ui
 
 /* ------------------------------------------------------------------------------------ Shrink ---- */
 
-/* Where the character that holds text[i] begins; an invalid byte is one. */
+/* The beginning of the character that contains text[i]; an invalid byte is a character. */
 static int64_t character_begin(const uint8_t *text, int64_t n, int64_t i)
 {
     for (int64_t k = i; k >= 0 && k > i - 4; k--) {
@@ -123,8 +124,8 @@ static document whole_lines(const uint8_t *text, int64_t n, document range)
     return range;
 }
 
-/* Shrinks a range of a text of n bytes to words. `io_word` is the word found last, whose end is at or before those of
- * all words in question. */
+/* Shrinks a range of a text of n bytes to words. `io_word` is the last word found; all words to be
+ * found end at or after its end. */
 static document whole_words(const unitok_word_rules *rules, const uint8_t *text, int64_t n,
                             document range, word *io_word)
 {
@@ -157,7 +158,7 @@ static void put_range(cutter *c, int64_t begin, int64_t end)
     c->n++;
 }
 
-/* Cuts the ranges, which all reach into a document, of this document. */
+/* Computes the cuts of a document; all these ranges reach into it. */
 static void cut_document(cutter *c, const uint8_t *text, document d, const int64_t *ranges,
                          int64_t n)
 {
@@ -198,7 +199,9 @@ void unitok_ranges_cut(const unitok_word_rules *rules, int32_t cut, const uint8_
         while (end < n && ranges[2 * end] < d.end) end++;
         cut_document(&c, text, d, ranges + 2 * i, end - i);
         at = d.end;
-        i = ranges[2 * end - 1] > d.end ? end - 1 : end; /* the last one may reach further */
+        i = ranges[2 * end - 1] > d.end
+                ? end - 1
+                : end; /* the last range may extend into the next document */
     }
     *ret_n = c.n;
 }

@@ -30,7 +30,7 @@ int32_t unitok_word_rules_new(const uint8_t *classes, const uint32_t *folds, con
     for (int64_t c = 0; c < UNITOK_WORD_CODE_POINTS; c++)
         if (classes[c] > UNITOK_WORD_ALONE || folds[c] >= UNITOK_WORD_CODE_POINTS + n_longer)
             return fail(error, UNITOK_ERROR_ARGUMENT, c, -1,
-                        "a class or a fold of a character is out of range");
+                        "the class or fold of a character is out of range");
     for (int64_t k = 0; k < 3 * n_longer; k++)
         if (longer[k] >= UNITOK_WORD_CODE_POINTS)
             return fail(error, UNITOK_ERROR_ARGUMENT, k, -1, "not a code point");
@@ -48,7 +48,7 @@ int32_t unitok_word_rules_new(const uint8_t *classes, const uint32_t *folds, con
         uint32_t page[256];
         for (uint32_t k = 0; k < 256; k++)
             page[k] = (uint32_t)classes[p << 8 | k] << 30 | folds[p << 8 | k];
-        /* a character outside words is compared with nothing, so its fold need not fill a page */
+        /* characters outside words are not compared, so their folds need not fill a page */
         for (uint32_t k = 0; k < 256; k++)
             if (!word_class(page[k])) page[k] = 0;
         rules->pages[p] = add_page(rules, page);

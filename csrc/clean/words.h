@@ -1,13 +1,13 @@
-/* words.h - the words of a text, as they are compared
+/* words.h - the words of a text, as they are compared: case-folded, without punctuation
  *
  *     The  co-op's  Straße   日本          text
  *     the  co op s  strasse  日 本         words, case-folded
  *
  * A word is one or more characters of the class `joined` or `mark`, or a character of the class `alone` with the marks
- * after it. Invalid bytes belong to no word. The rules are one number for each character, in pages of 256 characters,
- * of which equal ones are stored once:
+ * after it. Invalid bytes belong to no word. The rules are one number for each character, in pages of 256 characters;
+ * equal pages are stored once:
  *
- *     entry    class << 30 | fold        fold: a code point, or 0x110000 + k for three of them
+ *     entry    class << 30 | fold        fold: a code point, or 0x110000 + k for three code points
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 #define WORD_PAGES (UNITOK_WORD_CODE_POINTS >> 8)
 
 struct unitok_word_rules {
-    uint64_t seed; /* of the hashes */
+    uint64_t seed; /* the seed of the hashes */
     uint32_t ascii[128];
     uint32_t *longer;
     uint32_t *entries; /* [0..256 * n_pages - 1] */
@@ -33,7 +33,7 @@ INLINE uint32_t word_entry(const unitok_word_rules *rules, uint32_t code_point)
 INLINE uint32_t word_class(uint32_t entry) { return entry >> 30; }
 INLINE uint32_t word_fold(uint32_t entry) { return entry & 0x3FFFFFFF; }
 
-/* The entry of the character at text[i], and its size; an invalid byte is in no word. */
+/* The entry of the character at text[i], and its size; an invalid byte is not part of a word. */
 INLINE uint32_t word_entry_at(const unitok_word_rules *rules, const uint8_t *text, int64_t n,
                               int64_t i, int64_t *ret_n_bytes)
 {
@@ -46,7 +46,7 @@ INLINE uint32_t word_entry_at(const unitok_word_rules *rules, const uint8_t *tex
     return length ? word_entry(rules, utf8_code_point(text + i, length)) : 0;
 }
 
-/* Two multiplications of odd constants make each bit of the hash depend on the word. */
+/* Two multiplications by odd constants make each bit of the hash depend on the word. */
 #define WORD_FACTOR UINT64_C(0x9E3779B97F4A7C15)
 
 INLINE uint64_t word_hash_step(uint64_t hash, uint32_t code_point)
@@ -70,7 +70,7 @@ INLINE uint64_t word_hash_fold(const unitok_word_rules *rules, uint64_t hash, ui
     return hash;
 }
 
-/* A word: text[begin..end-1], and the hash of what it is compared as. */
+/* A word: text[begin..end-1], and the hash of its folded form. */
 typedef struct word {
     int64_t begin;
     int64_t end;
@@ -99,7 +99,7 @@ INLINE int word_next(const unitok_word_rules *rules, const uint8_t *text, int64_
     return 1;
 }
 
-/* The most bytes that a folded character has. */
+/* The maximum size of a folded character, in bytes. */
 #define WORD_FOLD_BYTES 12
 
 /* Writes the folded character of an entry as UTF-8; returns its size. */
@@ -113,6 +113,6 @@ INLINE int word_fold_encode(const unitok_word_rules *rules, uint32_t entry, uint
     return n;
 }
 
-/* Whether the word text[begin..end-1] is compared as folded[0..n_folded-1]. */
+/* Whether the folded form of the word text[begin..end-1] is folded[0..n_folded-1]. */
 int word_is(const unitok_word_rules *rules, const uint8_t *text, int64_t begin, int64_t end,
             const uint8_t *folded, int64_t n_folded);

@@ -1,4 +1,4 @@
-"""Rules say which documents or items are contaminated, and what happens to the documents."""
+"""Rules define which documents or items are contaminated, and what to do with the documents."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from pyunitok.errors import OptionError
 UNITS = ("words", "bytes", "tokens")
 ACTIONS = ("drop", "cut", "mark", "report")
 MEASURES = ("units", "grams", "idf")
-OVER_HALF = 0.5 + 2**-30  # the least share that is more than a half, of fewer than 2^29 units
+OVER_HALF = 0.5 + 2**-30  # just over a half, but below any share of fewer than 2^29 units that is over a half
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
     """When and how a corpus is decontaminated.
 
-    unit, n      n-grams of `n` words, bytes or tokens are compared; see corpus/words.py for words, which are compared
-                 as str.casefold() gives them
-    folded       tokens are those of the text in lower case (ASCII), with a space for punctuation and white space
-    paragraphs   each line of an item is compared by itself
+    unit, n      compare n-grams of `n` words, bytes or tokens; corpus/words.py defines words, which are compared after
+                 str.casefold()
+    folded       compare tokens of the text in lower case (ASCII), with a space for punctuation and white space
+    paragraphs   compare each line of an item separately
     fields       compare only these fields of a benchmark, if it has any of them
     min_item     a text with fewer units is not tested
-    min_units    a text with fewer than n units is compared as a whole if it has at least min_units; a shorter one is
-                 not tested. None: n, but at most 8
+    min_units    a text with fewer than n units is compared in full if it has at least min_units; shorter texts are not
+                 tested. None: n, but at most 8
     min_share    a document is contaminated if n-grams that it contains make up this share of a text; 0: any n-gram
-    measure      a share of what. units: those that the n-grams cover. grams: n-grams. idf: n-grams, each weighted by
+    measure      the unit of shares. units: the units that n-grams cover. grams: n-grams. idf: n-grams, each weighted by
                  the logarithm of the number of texts divided by the number of texts with this n-gram
-    perfect      (a, b): texts of up to a units require a share of 1, and longer ones less, down to min_share for those
-                 of b units
-    max_common   ignore n-grams that occur in more documents; this takes a second pass. None: ignore none
-    set_share    act only on benchmarks of whose items more than this share are contaminated; this takes a second pass
-    action       drop: leave contaminated documents out. cut: remove the n-grams and cut_around characters on each
-                 side, and write what remains as documents, without pieces shorter than min_piece characters, unless
-                 there are more than max_pieces. mark: add the field "contamination". report: write no corpus
+    perfect      (a, b): texts of up to a units require a share of 1; for longer texts, the share falls to min_share at
+                 b units
+    max_common   ignore n-grams that occur in more documents; this requires a second pass. None: ignore none
+    set_share    act only on benchmarks with more than this share of contaminated items; this requires a second pass
+    action       drop: drop contaminated documents. cut: remove the n-grams and cut_around characters on each side,
+                 and write the remaining pieces of at least min_piece characters as documents; drop documents with more
+                 than max_pieces. mark: add the field "contamination". report: write no corpus
     item_share   an item is contaminated if the n-grams that occur anywhere in the corpus make up this share of it;
                  None: if a document is contaminated by it
     """
@@ -66,11 +66,11 @@ class Rule:
 
     @property
     def passes(self) -> int:
-        """How often the corpus is read."""
+        """The number of times that the corpus is read."""
         return 1 if self.max_common is None and self.set_share is None else 2
 
     def least_shares(self, n_units: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """The least share of texts of these sizes that contaminates a document."""
+        """The smallest share of texts of these sizes that contaminates a document."""
         if self.perfect is None:
             return np.full(len(n_units), self.min_share)
         ret: np.ndarray[Any, Any] = np.interp(n_units, self.perfect, (1.0, self.min_share))
@@ -87,7 +87,7 @@ class Rule:
             raise OptionError(f"n must be 1 to {MAX_UNITS}, not {self.n}")
         if not max(1, self.n - MAX_LENGTHS + 1) <= self.least_units <= self.n:
             raise OptionError(
-                f"items of {self.least_units} {self.unit} cannot be compared as a whole with n = {self.n}; min_units"
+                f"items of {self.least_units} {self.unit} cannot be compared in full with n = {self.n}; min_units"
                 f" must be {max(1, self.n - MAX_LENGTHS + 1)} to {self.n}"
             )
         for name, share in (("min_share", self.min_share), ("set_share", self.set_share)):
@@ -101,19 +101,20 @@ class Rule:
             raise OptionError("only tokens can be folded; words always are")
 
 
-# gpt3: Brown et al. 2020 (arXiv 2005.14165), appendix C: 13 lower-case words without punctuation; they and a window of
-# 200 characters are removed, pieces of fewer than 200 characters discarded, documents split into more than 10 pieces
-# removed, and n-grams in more than 10 documents ignored.
+# gpt3: Brown et al. 2020 (arXiv 2005.14165), appendix C: 13 lower-case words without punctuation are removed with
+# 200 characters around them; pieces of fewer than 200 characters are dropped, as are documents split into more than 10
+# pieces; n-grams in more than 10 documents are ignored.
 # decon: github.com/allenai/decon, config/default.yaml and doc/simple-details.md: 5-grams of cl100k tokens of the folded
-# text, weighted by IDF; 0.8 of a question of 50 tokens or more, all of one of 20, shorter ones ignored. Not done here:
-# sampling, limiting a match to one place of the document, and weighing answers and passages.
+# text, weighted by IDF; questions of 50 tokens or more require a share of 0.8, those of 20 a share of 1, and shorter
+# ones are ignored. Not implemented: sampling, limiting a match to one place in the document, and weighting answers and
+# passages.
 # olmo: Magnusson et al. 2023 (Paloma, arXiv 2312.10523) and Soldaini et al. 2024 (Dolma, 2402.00159): documents with a
 # paragraph of at least 13 words of the evaluation data are removed.
 # tulu3: Lambert et al. 2024 (arXiv 2411.15124) and decontamination/ of github.com/allenai/open-instruct: documents
-# whose 8-grams cover more than half of an item, for evaluations of whose items more than 2 % match.
-# palm: Chowdhery et al. 2022 (arXiv 2204.02311), section 8: items of whose 8-grams at least 70 % occur.
-# llama2: Touvron et al. 2023 (arXiv 2307.09288), appendix A.6: items of whose tokens at least 80 % are in common
-# n-grams of 10 or more. Not done here: n-grams that differ in up to 4 tokens.
+# whose 8-grams cover more than half of an item, for evaluations with more than 2 % of their items matched.
+# palm: Chowdhery et al. 2022 (arXiv 2204.02311), section 8: items with at least 70 % of their 8-grams in the corpus.
+# llama2: Touvron et al. 2023 (arXiv 2307.09288), appendix A.6: items with at least 80 % of their tokens in common
+# n-grams of 10 or more. Not implemented: n-grams that differ in up to 4 tokens.
 PRESETS: dict[str, dict[str, Any]] = {
     "gpt3": {"unit": "words", "n": 13, "min_units": 13, "max_common": 10, "action": "cut", "cut_around": 200,
              "min_piece": 200, "max_pieces": 10},

@@ -1,4 +1,4 @@
-"""CleanRun reads a corpus with workers, and writes what they return, with checkpoints.
+"""CleanRun reads a corpus with workers and writes their results, with checkpoints.
 
     block ──▶ work(), in any thread ──▶ BlockResult ──▶ state.add(), CleanOutput, in order
 """
@@ -29,7 +29,7 @@ OnProgress = Callable[[Progress], None]
 
 
 class BlockResult(Protocol):
-    """What is written for a block.
+    """The output for a block.
 
     written  its part of CLEAN; None if no corpus is written
     report   compressed lines of the report
@@ -46,10 +46,10 @@ T = TypeVar("T", bound=BlockResult)
 
 
 class RunState(Protocol[T]):
-    """What a run has read and found, which the journal stores.
+    """The progress of a run, which the journal stores.
 
     position       where reading resumes
-    pipes          the hash of what was read from each pipe, by the number of the input
+    pipes          the hash of the data read from each pipe, by the number of the input
     is_consistent  False while a block is being added, and after an error while adding one
     is_writing     whether results are written, or only added to the state
     """
@@ -63,7 +63,7 @@ class RunState(Protocol[T]):
     def is_writing(self) -> bool: ...
 
     def add(self, result: Result[T]) -> None:
-        """Count a block, and move the position behind it."""
+        """Count a block, and move the position past it."""
 
     def to_json(self) -> dict[str, Any]: ...
 
@@ -84,7 +84,7 @@ class CleanRun(Generic[T]):
         self._reading = Reading(opened, options)
 
     def read(self, work: Callable[[Block], T], on_progress: OnProgress, *, whole_rows: bool = False) -> None:
-        """Work on all blocks from the state's position on, and add the results in order."""
+        """Process all blocks from the state's position on, and add the results in order."""
         state, held = self._state, list[Result[T]]()
         state.progress.compressed_total = total_bytes(self._sources)
         with Workers(replace(self._reading, whole_rows=whole_rows), work, state.position) as workers:

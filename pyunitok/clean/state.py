@@ -1,4 +1,4 @@
-"""CleanState is what a run has read and found so far, which the journal stores; Summary is its result."""
+"""CleanState is the progress of a run, which the journal stores; Summary is the result."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Summary:
     """The result of a run.
 
     benchmarks           the names
-    items, testable      items of each benchmark, and those long enough to be compared
+    items, testable      items of each benchmark; items that are long enough to compare
     contaminated         contaminated items of each benchmark
     documents            documents with an item of each benchmark
     documents_read       documents of the corpus
@@ -37,8 +37,8 @@ class Summary:
     documents_written    documents in CLEAN
     skipped              lines that could not be read
     is_complete_already  the run was finished by an earlier call
-    waits_for            shards that have not counted yet; until they have, this one cannot go on, and the other values
-                         are 0
+    waits_for            shards that have not counted yet; until they have, this one cannot continue, and the other
+                         values are 0
     """
 
     benchmarks: list[str]
@@ -63,16 +63,16 @@ class Summary:
 
 @dataclass
 class CleanState:
-    """What a run has read and found.
+    """The progress of a run.
 
     position        where reading resumes, in step 1 or 2
-    counts          int64[units]: in how many documents each n-gram occurs
-    totals          the result of step 1: in how many documents each n-gram occurs or, with set_share, each text was
-                    found; empty before
-    is_counted      step 1 is done
-    texts           in how many documents each text of an item was found
+    counts          int64[units]: the number of documents that contain each n-gram
+    totals          the result of step 1: the number of documents that contain each n-gram or, with set_share, in which
+                    each text was found; empty until then
+    is_counted      step 1 is complete
+    texts           the number of documents in which each text of an item was found
     n_documents     documents with an item of each benchmark
-    pipes           the hash of what was read from each pipe, by the number of the input
+    pipes           the hash of the data read from each pipe, by the number of the input
     is_consistent   False while a block is being added, and after an error while adding one
     """
 

@@ -1,9 +1,9 @@
-"""Workspace is the folder of a run's temporary files, and remembers which of its steps are done.
+"""Workspace is the folder for a run's temporary files, and records which of its steps are complete.
 
-    TMP/CLEAN.work.partial/journal.partial     the run, and the result of each finished step
+    TMP/CLEAN.work.partial/journal.partial     identifies the run, and stores the result of each finished step
                            text-0, ends-0, …   the files of these steps
 
-A step writes complete files, so a run that was killed repeats at most one step.
+A step writes complete files, so a killed run repeats at most one step.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Value = TypeVar("Value")
 class Workspace:
     """A context manager, which releases the lock. Two runs cannot share a folder.
 
-    base   named in messages
+    base   the name used in messages
     """
 
     def __init__(self, folder: Path, base: Path, run: Identity, *, overwrite: bool) -> None:
@@ -76,9 +76,9 @@ class Workspace:
         return OutputError(f"{self._journal_path}: damaged ({why}); --overwrite starts again")
 
     def step(self, name: str, work: Callable[[], dict[str, Any]], unused: Iterable[str] = ()) -> dict[str, Any]:
-        """The result of work(), numbers >= 0 or lists of them; it is called unless that was done before.
+        """The result of work(), numbers >= 0 or lists of them; calls it unless an earlier run stored the result.
 
-        unused  files that are not needed after this step; a name also stands for those that continue it with "."
+        unused  files that are not needed after this step; NAME also stands for all files NAME.*
         """
         if name not in self._steps:
             values = work()
@@ -97,7 +97,7 @@ class Workspace:
         return self._folder / name
 
     def mapped(self, name: str, dtype: Any, n: int) -> np.ndarray[Any, Any]:
-        """The n items of a file. OutputError if it has another size."""
+        """The n items of a file. OutputError if its size is wrong."""
         path = self._folder / name
         try:
             n_bytes = path.stat().st_size
@@ -121,7 +121,7 @@ class Workspace:
 
 
 def in_order(n_threads: int, work: Callable[[Item], Value], items: Iterable[Item]) -> Iterator[tuple[Item, Value]]:
-    """Call work(item) in threads; the items and the results in their order."""
+    """Call work(item) in threads; yields the items and their results in order."""
     waiting = deque[tuple[Item, "Future[Value]"]]()
     with ThreadPoolExecutor(n_threads) as pool:
         try:

@@ -44,31 +44,31 @@ def _parse_limit(text: str) -> int:
 
 @click.command(cls=Sectioned, sections=SECTIONS)
 @click.argument("inputs", metavar="CORPUS...", nargs=-1, required=True)
-@click.option("-o", "--out", metavar="CLEAN", type=click.Path(), help="The file, or for several inputs the folder.")
+@click.option("-o", "--out", metavar="CLEAN", type=click.Path(), help="Output file, or a folder for several inputs.")
 @click.option("--report", metavar="HITS", type=click.Path(), help="Write a JSON line per document and item to HITS.")
 @click.option("--json", "json_path", metavar="FILE", help="Write the table as JSON to FILE.")
 @running_options
-@click.option("--against", metavar="BENCH", multiple=True, required=True, help="A benchmark. May be repeated.")
+@click.option("--against", metavar="BENCH", multiple=True, required=True, help="A benchmark file. May be repeated.")
 @click.option("--field", metavar="NAMES", multiple=True, help="The fields to compare, such as question,answer.")
 @click.option(
     "--against-format", type=click.Choice(list(AGAINST_FORMATS)), default="fields", show_default=True,
     help="fields: JSON lines with --field; text: an item per line; others: that tool's files.",
 )  # fmt: skip
-@click.option("--preset", type=click.Choice(list(PRESETS)), help="The rule of a paper; other options change it.")
-@click.option("--unit", type=click.Choice(UNITS), default="words", show_default=True, help="What n-grams consist of.")
+@click.option("--preset", type=click.Choice(list(PRESETS)), help="The rule of a paper; other options override it.")
+@click.option("--unit", type=click.Choice(UNITS), default="words", show_default=True, help="The units of n-grams.")
 @click.option("-n", "--length", "n", type=click.IntRange(1), default=13, show_default=True, help="Units in an n-gram.")
-@click.option("--min-units", type=click.IntRange(1), help="Compare shorter items as a whole from this size; 8 or n.")
+@click.option("--min-units", type=click.IntRange(1), help="Minimum size of an item compared in full; 8 or n.")
 @click.option(
     "--min-share", type=click.FloatRange(0, 1), default=0.0, show_default=True,
     help="Act on a document only if it contains this share of an item.",
 )  # fmt: skip
 @click.option(
     "--max-common", type=Parsed(_parse_limit, "number"), default="10", show_default=True, metavar="N|none",
-    help="Ignore n-grams that occur in more than N documents, which takes a second pass.",
+    help="Ignore n-grams that occur in more than N documents; requires a second pass.",
 )  # fmt: skip
 @click.option(
     "--set-share", type=click.FloatRange(0, 1), metavar="SHARE",
-    help="Act only on benchmarks of whose items more than this share is found, which takes a second pass.",
+    help="Act only on benchmarks with more than this share of their items found; requires a second pass.",
 )  # fmt: skip
 @click.option(
     "--action", type=click.Choice(ACTIONS), default="drop", show_default=True,
@@ -98,9 +98,9 @@ def decontaminate(
     """Remove documents that contain benchmark items from a corpus.
 
     CORPUS is JSONL, Parquet or text (plain, .zst, .gz, .bz2 or .xz), a URL, or - for stdin. CLEAN has the same names,
-    formats and compressions; JSON lines that stay are copied byte for byte, and Parquet keeps its columns. Words are
+    formats and compression; the remaining JSON lines are copied byte for byte, and Parquet keeps its columns. Words are
     compared without case, punctuation and spacing, and every match is verified. Items with fewer than n words are
-    compared as a whole, or counted as untestable.
+    compared in full, or counted as untestable.
 
     To resume an interrupted run, run the same command again; the output is byte-identical.
 
@@ -143,7 +143,7 @@ def decontaminate(
 
 
 class _Listener:
-    """A context manager that shows the progress of both passes and, if the job stops, says how to resume it."""
+    """A context manager that shows the progress of both passes and, if the job stops, how to resume it."""
 
     def __init__(self, job: Decontamination, command: str) -> None:
         self._job, self._command = job, command
