@@ -1,4 +1,4 @@
-/* compact.c - a compact index: opening and checking it, and searching its lists: see compact.h */
+/* compact.c - opens and checks a compact index, and searches its lists: see compact.h */
 
 #include "suffix/compact.h"
 
@@ -59,7 +59,7 @@ static const char *check_footer(const uint8_t *image, int64_t n_bytes, compact_f
     memcpy(f, image + n_bytes - sizeof *f, sizeof *f);
     if (memcmp(image, compact_magic, 8) != 0) return "this is not a compact index";
     if (load_u32(image + 8) != COMPACT_VERSION)
-        return "this release does not read this version of a compact index";
+        return "this release does not support this version of the compact index";
     if (memcmp(f->magic, compact_magic, 8) != 0) return "the file is truncated";
     if (!compact_lay_out(f, layout)) return "a number in the footer is out of range";
     if (f->n ? f->first_row >= f->n : f->first_row) return "the first row is out of range";
@@ -181,7 +181,7 @@ uint64_t compact_psi(const compact *c, int64_t r)
     return wrapped(c, v + sum_gaps(&g, r & (c->block - 1)));
 }
 
-/* The table leaves the symbols between those of two of its rows. */
+/* The table narrows the search to the symbols between two of its entries. */
 uint32_t compact_symbol(const compact *c, int64_t r)
 {
     int64_t k = r >> c->symbol_shift;
@@ -216,8 +216,8 @@ INLINE block_range blocks_within(const compact *c, rows list)
     return ret;
 }
 
-/* The row from which to scan, if block b is the first of the list's blocks that begins with a Psi of
- * at least the wanted one, or their end. */
+/* The row at which the scan starts. Block b is the first of the list's blocks that begins with at least
+ * the wanted Psi, or the end of these blocks. */
 INLINE int64_t scan_from(const compact *c, rows list, int64_t b)
 {
     int64_t before = b > 0 ? (b - 1) << c->block_shift : 0;
@@ -225,10 +225,11 @@ INLINE int64_t scan_from(const compact *c, rows list, int64_t b)
 }
 
 /* Finds, in rows from..list.hi-1, the first row with a Psi of at least a and the first with one of at
- * least b, a <= b. Scans one block; if the second row is not in it, a second search finds it. */
+ * least b, a <= b. Scans one block; if it does not contain the second row, another
+ * search finds that row. */
 static rows scan(const compact *c, rows list, int64_t from, uint64_t a, uint64_t b);
 
-/* The rows of a list with a Psi of at least a and below b. */
+/* The rows of a list whose Psi is at least a and below b. */
 static rows list_between(const compact *c, rows list, uint64_t a, uint64_t b)
 {
     block_range in = blocks_within(c, list);
@@ -241,7 +242,7 @@ static rows list_between(const compact *c, rows list, uint64_t a, uint64_t b)
 }
 
 /* Advances from entry *io_r, whose Psi is v, to the first one with a Psi of at least `least`, or to
- * `stop`. Returns its Psi. */
+ * `stop`. Returns the Psi of that entry. */
 INLINE uint64_t skip_below(gap_reader *g, uint64_t v, uint64_t least, int64_t *io_r, int64_t stop)
 {
     int64_t r = *io_r, low;
@@ -301,8 +302,8 @@ rows compact_before(const compact *c, uint32_t symbol, rows in)
     return list_between(c, list, (uint64_t)in.lo + 1, (uint64_t)in.hi + 1);
 }
 
-/* Each round prefetches for all lanes before it reads for any, as in search.c. When the blocks are
- * known, their gaps are prefetched: they take about 120 bytes, of which the start and the end are read
+/* As in search.c, each round prefetches for all lanes before it reads for any of them. When the blocks
+ * are known, their gaps are prefetched: they take about 120 bytes, and the start and the end are read
  * first. */
 static void before_lanes(const compact *c, compact_query *queries, int n)
 {

@@ -2,7 +2,7 @@
  *
  * Row r is the r-th smallest suffix of the text, r < n. The rows whose suffixes begin with symbol c are
  * first[c]..first[c + 1]-1. Psi(r) tells where row r continues: 0 if the suffix ends after its first
- * symbol, otherwise 1 + the row of the suffix that begins one symbol later:
+ * symbol; otherwise, 1 + the row of the suffix that begins one symbol later:
  *
  *     text 2 1 2 1 0      r   suffix        Psi(r)
  *                         0   0             0              first  = 0 1 3 5
@@ -11,10 +11,10 @@
  *                         3   2 1 0         1 + 1
  *                         4   2 1 2 1 0     1 + 2
  *
- * Within the rows of one symbol, its list, Psi increases. So the rows that begin with "c, then what rows
- * lo..hi-1 begin with" are found by two searches in the list of c, one for 1 + lo and one for 1 + hi:
- * sequences are searched from their last symbol to their first. Psi also reads the text: the symbol of a
- * row is the list that it is in, and Psi leads to the next one.
+ * The rows of a symbol are its list, in which Psi increases. If rows lo..hi-1 are those that begin with a
+ * sequence, the rows that begin with c and then this sequence are found by two searches in the list of c,
+ * for 1 + lo and 1 + hi. Sequences are therefore searched from their last symbol to their first. Psi also
+ * reads the text: the list that contains a row determines its symbol, and Psi leads to the next symbol.
  *
  * The lists are concatenated and divided into blocks of 64 or 128 entries:
  *
@@ -22,8 +22,8 @@
  *     gaps of b      | table (4 bits) | class | class | class | ...   ... | low bits | low bits | low bits |
  *                      compact_codes.h  of gap 1   2      3                  of gap 3   2          1
  *
- * A gap is the difference, modulo n + 1, from the entry before, also where one list ends and the next
- * begins. Classes are read forward from the start of a block, and low bits backward from its end.
+ * A gap is the difference, modulo n + 1, from the previous entry, even if that is in the previous list.
+ * Classes are read forward from the start of a block, and low bits backward from its end.
  *
  * The file, little-endian, every section aligned to 8 bytes:
  *
@@ -38,13 +38,14 @@
  *              starts    the row of every extract_every-th position, packed
  *              footer    compact_footer
  *
- * Sections from groups to samples are empty if locate_every is 0, and starts if extract_every is. Packed
- * numbers take as many bits as the largest possible one; packed and upper end with 8 spare bytes.
+ * Sections from groups to samples are empty if locate_every is 0; `starts` is empty if extract_every is 0.
+ * Packed numbers take as many bits as the largest possible one; packed sections and `upper` end with 8
+ * spare bytes.
  *
- * A file may come from anywhere. What is small is checked when it is opened. Blocks are not: a wrong one
- * makes answers wrong, but decoding never leaves the file, because it reads at most COMPACT_BEHIND bytes
- * before and COMPACT_AHEAD bytes after the gaps, where the prefix and the footer are. Every row and
- * position is checked before it is used as an index. */
+ * A file may come from an untrusted source. Opening it checks the small sections, but not the
+ * blocks. A damaged block causes wrong answers, but decoding never leaves the file, because it reads at
+ * most COMPACT_BEHIND bytes before and COMPACT_AHEAD bytes after the gaps, which are in the prefix and in
+ * the footer. Every row and position is checked before it is used as an index. */
 #pragma once
 
 #include "suffix/compact_codes.h"
@@ -77,14 +78,14 @@ enum compact_section {
 
 /* The last 696 bytes of a file. */
 typedef struct compact_footer {
-    uint64_t checksums[COMPACT_SECTIONS];   /* XXH64 of each section, padding included */
-    uint64_t offsets[COMPACT_SECTIONS + 1]; /* where each section begins, and the footer */
+    uint64_t checksums[COMPACT_SECTIONS];   /* XXH64 of each section, including padding */
+    uint64_t offsets[COMPACT_SECTIONS + 1]; /* the offset of each section and of the footer */
     uint64_t n;                             /* tokens */
     uint32_t n_symbols, block, locate_every, extract_every;
     uint32_t first_row;    /* the row of the suffix at position 0 */
-    uint32_t symbol_bytes; /* 1, 2 or 4: of the indexed tokens */
+    uint32_t symbol_bytes; /* 1, 2 or 4: the width of the indexed tokens */
     code_lengths codes;
-    uint64_t checksum; /* XXH64 of the footer up to here */
+    uint64_t checksum; /* XXH64 of the preceding fields of the footer */
     uint8_t magic[8];
 } compact_footer;
 
@@ -92,12 +93,13 @@ typedef struct compact_footer {
 typedef struct compact_layout {
     int64_t n_blocks, n_samples, n_groups, n_starts;
     int32_t lower_bits, sample_bits, start_bits;
-    int64_t bytes[COMPACT_SECTIONS]; /* of each section, without padding; 0 for SECTION_GAPS */
+    int64_t
+        bytes[COMPACT_SECTIONS]; /* the size of each section, without padding; 0 for SECTION_GAPS */
 } compact_layout;
 
 extern const uint8_t compact_magic[8];
 
-/* Whether these numbers are within their ranges, and the sizes of the sections. */
+/* Whether these numbers are within their ranges; computes the sizes of the sections. */
 int compact_lay_out(const compact_footer *f, compact_layout *ret);
 
 /* An open index. Everything but `entries` and `symbols` is in the file. */
@@ -129,7 +131,7 @@ typedef struct rows {
 
 /* --------------------------------------------------------------------------------- packed ---- */
 
-/* The number of bits that numbers 0..most take. */
+/* The number of bits required for numbers 0..most. */
 INLINE int32_t packed_bits(uint64_t most) { return most ? highest_bit(most) + 1 : 0; }
 
 /* Entry k of packed numbers of `bits` <= 32 bits. */
@@ -146,9 +148,9 @@ INLINE uint32_t block_first(const compact *c, int64_t b) { return load_u32(c->bl
 /* A position in the gaps of a block. */
 typedef struct gap_reader {
     const uint8_t *gaps;
-    const uint32_t *entries;     /* of the block's table */
+    const uint32_t *entries;     /* the entries of the block's table */
     uint64_t at;                 /* in bits: the next codeword */
-    int64_t low;                 /* in bits: where the low bits read last begin */
+    int64_t low;                 /* in bits: the beginning of the low bits read last */
     uint32_t classes, n_classes; /* read, but not used yet */
 } gap_reader;
 
@@ -179,8 +181,8 @@ INLINE void next_classes(gap_reader *g)
 INLINE uint64_t low_mask(uint32_t bits) { return (UINT64_C(1) << bits) - 1; }
 
 /* The sum of the gaps whose classes have just been read, or 0 if their low bits do not fit in a word.
- * Their low bits are adjacent, the last gap's first. Absent classes are 0: they count as gaps of 1, which
- * are subtracted again. The caller who uses the sum stores *ret_low in g->low and no classes. */
+ * Their low bits are adjacent, with those of the last gap first. Absent classes are 0 and count as gaps
+ * of 1, which are subtracted again. A caller that uses the sum stores *ret_low in g->low, and no classes. */
 INLINE uint64_t group_sum(const gap_reader *g, int64_t *ret_low)
 {
     uint32_t a = g->classes & (CODE_CLASSES - 1), b = g->classes >> 5 & (CODE_CLASSES - 1),
@@ -238,16 +240,16 @@ uint64_t compact_psi(const compact *c, int64_t r);
 /* The symbol that the suffix of row r begins with, 0 <= r < n. */
 uint32_t compact_symbol(const compact *c, int64_t r);
 
-/* How often a symbol occurs. */
+/* The number of occurrences of a symbol. */
 INLINE int64_t compact_frequency(const compact *c, uint32_t symbol)
 {
     return (int64_t)c->first[symbol + 1] - (int64_t)c->first[symbol];
 }
 
-/* All rows whose suffixes begin with `symbol`, and then with what rows `in` begin with. */
+/* All rows whose suffixes begin with `symbol` followed by the sequence with which rows `in` begin. */
 rows compact_before(const compact *c, uint32_t symbol, rows in);
 
-/* A symbol and the rows that it is to precede; the rows found replace them. */
+/* A symbol and the rows that it must precede; the rows found replace these. */
 typedef struct compact_query {
     uint32_t symbol;
     rows in;

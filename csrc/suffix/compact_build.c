@@ -2,8 +2,8 @@
  * compact_build.h for the passes, and compact.h for the file
  *
  * The two arrays of the caller are the only large memory: the symbol before each suffix replaces the
- * text, and Psi replaces the suffix array. The gaps are written as they are encoded. Everything else
- * waits in memory: an eighth to a quarter of a byte per token. */
+ * text, and Psi replaces the suffix array. Gaps are written as they are encoded. Everything else stays
+ * in memory and takes an eighth to a quarter of a byte per token. */
 
 #include "suffix/compact_build.h"
 
@@ -11,8 +11,8 @@
 #include "ground/error.h"
 
 enum {
-    MAX_CHOSEN = 20000, /* blocks from which the codes are chosen */
-    /* the largest block: COMPACT_BEHIND and COMPACT_AHEAD count loads of 8 bytes, which is enough
+    MAX_CHOSEN = 20000, /* the number of blocks sampled to choose the codes */
+    /* the largest block: COMPACT_BEHIND and COMPACT_AHEAD include loads of 8 bytes, so there is also enough
      * spare memory for stores of 8 bytes */
     MAX_BLOCK_BYTES = COMPACT_BEHIND + COMPACT_AHEAD
 };
@@ -26,7 +26,7 @@ INLINE void put_bits(uint8_t *p, uint64_t at, uint64_t value, int32_t bits)
 
 /* ---------------------------------------------------------------------------------- passes ---- */
 
-/* A row belongs to the samples to locate, to those to extract, to both or to none. */
+/* A row can be a sample for locating, for extracting, for both, or for neither. */
 INLINE void take_sample(compact_builder *b, int64_t r, uint32_t position)
 {
     int64_t s = b->footer.locate_every, e = b->footer.extract_every;
@@ -51,27 +51,27 @@ INLINE void take_sample(compact_builder *b, int64_t r, uint32_t position)
 #include "suffix/widths.h"
 #undef POSITION_BITS
 
-/* Turns counts into the starts of lists. */
+/* Converts counts into the starts of lists. */
 static void begin_lists(compact_builder *b)
 {
     for (uint32_t k = 0; k < b->footer.n_symbols; k++) b->first[k + 1] += b->first[k];
     memcpy(b->heads, b->first, b->footer.n_symbols * sizeof *b->heads);
 }
 
-/* By the width of symbols: 1, 2 and 4 bytes. */
+/* Indexed by the width of symbols: 1, 2 and 4 bytes. */
 static const char *(*const build_passes[])(compact_builder *, int64_t) = {
     NULL, build_pass_8_32, build_pass_16_32, NULL, build_pass_32_32};
 
 /* ----------------------------------------------------------------------------------- codes ---- */
 
-/* The gap before row r, which is not the first of a block. */
+/* The gap before row r, which must not be the first of a block. */
 INLINE uint32_t gap_at(const compact_builder *b, int64_t r)
 {
     uint32_t v = b->sa[r], before = b->sa[r - 1];
     return v > before ? v - before : v + (uint32_t)b->n + 1 - before;
 }
 
-/* Rows b->footer.block * k .. of block k, without the first one. */
+/* The rows of block k, which begins with row b->footer.block * k, without the first one. */
 INLINE rows gap_rows(const compact_builder *b, int64_t k)
 {
     rows ret = {k * b->footer.block + 1, (k + 1) * b->footer.block};
@@ -106,7 +106,7 @@ static int32_t choose_codes(compact_builder *b)
 
 /* ------------------------------------------------------------------------------------ gaps ---- */
 
-/* Encodes block k into out, of MAX_BLOCK_BYTES zeros, and returns its size. */
+/* Encodes block k into `out`, which must contain MAX_BLOCK_BYTES zeros, and returns its size. */
 static int64_t encode_block(const compact_builder *b, int64_t k, uint8_t *out)
 {
     code_counts counts = count_classes(b, k);
@@ -130,7 +130,7 @@ static int64_t encode_block(const compact_builder *b, int64_t k, uint8_t *out)
     return n_bytes;
 }
 
-/* Writes blocks until the budget is used up or `out` has no space for another one. */
+/* Writes blocks until the budget is used up or `out` has no space for another block. */
 static const char *write_gaps(compact_builder *b, int64_t stop, uint8_t *out, int64_t capacity,
                               int64_t *ret_bytes)
 {
@@ -166,7 +166,7 @@ static void lay_out_file(compact_builder *b)
     memcpy(b->footer.magic, compact_magic, sizeof compact_magic);
 }
 
-/* Copies the next bytes of a table, with padding, and goes on to the next table after its end. */
+/* Copies the next bytes of a table, with padding; at its end, continues with the next table. */
 static void write_table(compact_builder *b, uint8_t *out, int64_t capacity, int64_t *ret_bytes)
 {
     const void *tables[COMPACT_SECTIONS + 1] = {NULL,       b->blocks, b->first,
@@ -251,7 +251,7 @@ void unitok_compact_builder_free(compact_builder *b)
     mem_free(b);
 }
 
-/* What a pass leaves to do at its end. */
+/* Finishes a pass. */
 static int32_t end_pass(compact_builder *b, uint8_t *out, int64_t *ret_bytes)
 {
     int32_t status = UNITOK_OK;
@@ -284,7 +284,7 @@ static int32_t end_pass(compact_builder *b, uint8_t *out, int64_t *ret_bytes)
     return status;
 }
 
-/* The share of the time that the passes before the current one take. */
+/* The share of the total time that the passes before the current one take. */
 static double progress(const compact_builder *b)
 {
     static const double shares[BUILD_DONE + 1] = {0, 0.03, 0.35, 0.38, 0.6, 0.61, 0.98, 1};

@@ -4,11 +4,12 @@
 #include "suffix/compact.h"
 #include "suffix/widths.h"
 
-/* The passes, in order. They read and write, with the text and the suffix array given by the caller:
+/* The passes, in order, with the data that they read and write. The caller supplies the text and the
+ * suffix array:
  *
  *     COUNT     text                       ──▶ first
  *     SAMPLE    suffix array, text         ──▶ samples; the symbol before each suffix, over the suffix array
- *     MOVE      symbols before suffixes    ──▶ over the text, which is not needed any more
+ *     MOVE      symbols before suffixes    ──▶ over the text, which is no longer needed
  *     LISTS     symbols before suffixes    ──▶ Psi, over the suffix array
  *     CODES     some blocks of Psi         ──▶ codes
  *     GAPS      Psi                        ──▶ the file: prefix and gaps; in memory: blocks
@@ -26,14 +27,15 @@ enum build_pass {
 
 struct unitok_compact_builder {
     void *text;
-    uint32_t *sa; /* later Psi */
+    uint32_t *sa; /* later overwritten by Psi */
     compact_footer footer;
     compact_layout layout;
     int64_t n, at; /* progress of the pass */
     int32_t pass, section;
     uint32_t *first, *heads;
-    uint32_t last_symbol; /* of the text: its suffix is the first of its list, and its Psi is 0 */
-    int64_t n_samples;    /* found so far */
+    uint32_t
+        last_symbol; /* the last symbol of the text: its suffix is the first of its list, and its Psi is 0 */
+    int64_t n_samples; /* found so far */
     uint8_t *blocks;
     uint32_t *groups;
     uint8_t *upper, *lower, *samples, *starts;

@@ -45,7 +45,7 @@ static int huffman_lengths(const uint64_t *weights, int n, uint8_t *ret)
 }
 
 /* The code for classes that occur `counts` times. Every class gets a codeword. If the longest has
- * more than CODE_BITS bits, tries again with rare classes counted more often: from 1 in 8,192 on,
+ * more than CODE_BITS bits, retries with the counts of rare classes raised, at first to 1 in 8,192,
  * which costs less than a thousandth of a bit per gap. */
 static void best_code(const uint64_t *counts, int n_classes, uint8_t *ret)
 {
@@ -67,7 +67,7 @@ static int sum_of(const code_counts *counts)
     return sum;
 }
 
-/* Labels the blocks by their sums: the n / CODE_TABLES smallest get 0, and so on. Blocks of equal
+/* Labels the blocks by their sums: the n / CODE_TABLES smallest get 0, and so on. Blocks with equal
  * sums get the same label. */
 static void label_by_sum(const code_counts *counts, int64_t n, uint8_t *label)
 {

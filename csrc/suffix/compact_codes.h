@@ -1,8 +1,8 @@
 /* compact_codes.h - prefix codes for the gaps in the lists of a compact index
  *
  * A gap g >= 1 is written as its class, floor(log2(g)), and the bits of g below the highest one. Most
- * gaps of a frequent token are small and those of a rare token are large, so the classes have
- * CODE_TABLES different codes, and each block names the one that makes it smallest.
+ * gaps of a frequent token are small and those of a rare token are large, so there are CODE_TABLES
+ * different codes for the classes, and each block names the code that makes it smallest.
  *
  * A code is canonical: it follows from the lengths of its codewords. Codewords have at most CODE_BITS
  * bits and are written with their first bit lowest, so the next CODE_BITS bits of a block select an
@@ -22,29 +22,29 @@ enum {
     CODE_AT_ONCE = 4 /* classes in an entry */
 };
 
-/* The lengths of the codewords of all tables; 0 for a class without one. This is what a file
- * stores. */
+/* The lengths of the codewords of all tables, as a file stores them; 0 for a class without a
+ * codeword. */
 typedef struct code_lengths {
     uint8_t bits[CODE_TABLES][CODE_CLASSES];
 } code_lengths;
 
-/* What the encoder needs: each codeword, its first bit lowest. */
+/* The encoder's table: each codeword, its first bit lowest. */
 typedef struct code_words {
     uint16_t word[CODE_TABLES][CODE_CLASSES];
 } code_words;
 
-/* What the decoder needs: 128 KB. */
+/* The decoder's tables: 128 KB. */
 typedef struct code_entries {
     uint32_t entry[CODE_TABLES][1 << CODE_BITS];
 } code_entries;
 
-/* How often each class occurs in a block, at most 255 times. */
+/* The number of occurrences of each class in a block, at most 255. */
 typedef struct code_counts {
     uint8_t of[CODE_CLASSES];
 } code_counts;
 
-/* Whether every table is a complete prefix code for classes 0..n_classes-1, and perhaps others:
- * each sequence of bits is then a sequence of codewords. */
+/* Whether every table is a complete prefix code for classes 0..n_classes-1, and possibly others.
+ * Every sequence of bits is then a sequence of codewords. */
 int codes_are_complete(const code_lengths *lengths, int n_classes);
 
 /* Both require complete codes. */
@@ -56,5 +56,5 @@ void codes_to_entries(const code_lengths *lengths, code_entries *ret);
 void codes_choose(const code_counts *counts, int64_t n, int n_classes, uint8_t *label,
                   code_lengths *ret);
 
-/* The table that makes a block smallest, and how many bits its codewords take. */
+/* The table that makes a block smallest, and the number of bits that its codewords take. */
 int codes_best(const code_lengths *lengths, const code_counts *counts, uint32_t *ret_bits);

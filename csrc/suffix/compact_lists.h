@@ -1,5 +1,5 @@
 /* compact_lists.h - template over the width of symbols: the passes of a builder that read the text: see
- * compact_build.h. Each visits at most `budget` entries, and returns what is wrong, or NULL. */
+ * compact_build.h. Each visits at most `budget` entries, and returns an error message, or NULL. */
 
 enum { BY_WIDTHS(LISTS_AHEAD) = 32 };
 
@@ -14,7 +14,7 @@ static const char *BY_WIDTHS(count_symbols)(compact_builder *b, int64_t stop)
     return NULL;
 }
 
-/* The symbols before suffixes are written over suffixes that have been read: they are not larger. */
+/* The symbols before suffixes overwrite suffixes that have been read; they are not larger. */
 static const char *BY_WIDTHS(sample_rows)(compact_builder *b, int64_t stop)
 {
     const SYMBOL *text = b->text;

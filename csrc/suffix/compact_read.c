@@ -1,5 +1,5 @@
 /* compact_read.c - reads the text of a compact index: the position of a row, the symbols at a
- * position, and what precedes or follows rows
+ * position, and the symbols that precede or follow rows
  *
  * Locating. Psi leads from a row to the row of the next position. At most locate_every - 1 steps lead to
  * a position that is a multiple of locate_every, whose row is a sample:
@@ -12,7 +12,7 @@
  * (An Elias-Fano list of the rows.) groups[k] counts the samples before bucket 64 k, so the bits of that
  * bucket begin at 64 k + groups[k].
  *
- * Extracting. The row of every extract_every-th position is stored; Psi leads on from there. */
+ * Extracting. The row of every extract_every-th position is stored; Psi leads to the next rows. */
 
 #include "suffix/compact.h"
 
@@ -29,8 +29,8 @@ INLINE uint64_t ones_by_byte(uint64_t v)
     return (v + (v >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
 }
 
-/* The position of the k-th 1 bit of v, from 0; v must have more than k. Without a processor's own
- * instructions: the sums over bytes lead to the byte. */
+/* The position of the k-th 1 bit of v, from 0; v must have more than k. Without special
+ * processor instructions: the sums over bytes lead to the byte. */
 static int nth_one(uint64_t v, int k)
 {
     uint64_t sums = ones_by_byte(v) * UINT64_C(0x0101010101010101);
@@ -42,8 +42,8 @@ static int nth_one(uint64_t v, int k)
     return shift + lowest_bit(byte);
 }
 
-/* The 64 bits of `upper` from bit `at` on; 0 past the end, where the spare bytes are. The lowest 57
- * are valid. */
+/* The 64 bits of `upper` from bit `at` on, of which the lowest 57 are valid; 0 in the spare bytes past
+ * the end. */
 INLINE uint64_t upper_at(const compact *c, int64_t at)
 {
     return at < c->upper_bits ? load_u64(c->upper + (at >> 3)) >> (at & 7) : 0;
@@ -64,7 +64,7 @@ static int64_t after_zero(const compact *c, int64_t at, int k)
     return at;
 }
 
-/* The number of the sample of row r; -1 if it has none. */
+/* The number of the sample of row r; -1 if the row has no sample. */
 static int64_t sample_at(const compact *c, int64_t r)
 {
     int64_t bucket = r >> c->locate_shift, group = bucket / COMPACT_GROUP;
@@ -153,7 +153,7 @@ int32_t unitok_compact_extract(const compact *c, const int64_t *begins, const in
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the index has no samples to extract");
     for (int64_t k = 0; k < n; k++) {
         if (begins[k] < 0 || ends[k] < begins[k] || ends[k] > c->n)
-            return fail(error, UNITOK_ERROR_ARGUMENT, k, -1, "a range is not within the text");
+            return fail(error, UNITOK_ERROR_ARGUMENT, k, -1, "a range extends past the text");
         int64_t at = begins[k];
         while (at < ends[k]) {
             int64_t begin = at - at % c->extract_every, end = begin + c->extract_every;
@@ -167,7 +167,7 @@ int32_t unitok_compact_extract(const compact *c, const int64_t *begins, const in
     return UNITOK_OK;
 }
 
-/* A damaged file can lead to the end early, or not at all. */
+/* In a damaged file, Psi can lead to the end early, or never. */
 int64_t unitok_compact_walk(const compact *c, int64_t row, int64_t n, uint32_t *symbols,
                             uint32_t *rows_)
 {
@@ -190,8 +190,8 @@ static int are_symbols(const compact *c, const uint32_t *symbols, int64_t begin,
     return 1;
 }
 
-/* Sequences are searched from their ends, COMPACT_LANES of them at a time, one symbol per round. Those
- * that are done, or do not occur, leave the round. */
+/* Sequences are searched from their ends, COMPACT_LANES of them at a time, one symbol per round. Sequences
+ * that are complete, or do not occur, leave the round. */
 static void find_sequences(const compact *c, const uint32_t *symbols, const int64_t *begins,
                            const int64_t *ends, int n, int64_t *lo, int64_t *hi)
 {
@@ -234,7 +234,7 @@ void unitok_compact_tokens(const compact *c, const uint32_t *symbols, const int6
     }
 }
 
-/* The symbol `depth` symbols after the first one of row r; -1 if the text ends before. */
+/* The symbol `depth` symbols after the first one of row r; -1 if the text ends before it. */
 static int64_t symbol_after(const compact *c, int64_t r, int64_t depth)
 {
     for (; depth > 0; depth--) {
@@ -245,8 +245,8 @@ static int64_t symbol_after(const compact *c, int64_t r, int64_t depth)
     return compact_symbol(c, r);
 }
 
-/* Rows that agree in their first `depth` symbols are sorted by the next one, so runs of it are skipped
- * by doubling steps and a binary search. */
+/* Rows that agree in their first `depth` symbols are sorted by the next symbol, so galloping (doubling
+ * steps, then a binary search) skips rows with the same next symbol. */
 int64_t unitok_compact_next(const compact *c, int64_t lo, int64_t hi, int64_t depth,
                             uint32_t *symbols, int64_t *counts, int64_t capacity)
 {
@@ -276,7 +276,7 @@ int64_t unitok_compact_next(const compact *c, int64_t lo, int64_t hi, int64_t de
     return n;
 }
 
-/* One search in the list of each symbol that occurs. */
+/* Searches once in the list of each symbol that occurs. */
 void unitok_compact_previous(const compact *c, int64_t lo, int64_t hi, int64_t *counts)
 {
     compact_query queries[COMPACT_LANES];

@@ -11,10 +11,10 @@
  * For every j at which the last token can begin, the rows that begin with Q[j..m) are extended to the
  * left by every piece that equals Q[k..j), for some k. Before each extension, the tokens that end with
  * Q[0..j) and are longer give hits. Extensions that the text does not contain have no rows, so only
- * those tokenizations of Q that occur are followed: usually one.
+ * the tokenizations of Q that occur are followed: usually one.
  *
- * Each row that is found begins with the first token of a hit. Whether it begins a document, and decoding
- * drops its space, follows from the rows that begin with an eod, whose Psi leads to it. */
+ * Each row that is found begins with the first token of a hit. The rows that begin with an eod, whose Psi
+ * leads to the row, show whether it begins a document, so that decoding drops its space. */
 
 #include "suffix/compact.h"
 #include "suffix/pieces.h"
@@ -29,21 +29,21 @@ typedef unitok_compact_shard compact_shard;
 /* Costs in nanoseconds: see text.h. */
 enum { COST_NODE = 300, COST_BEFORE = 800, COST_BEFORE_MANY = 400, COST_PSI = 400, COST_RUN = 25 };
 
-/* Longer lists of left tokens are not searched if there are few rows, which are located instead: it takes
- * about this many searches per row. */
+/* If there are few rows, they are located instead of searching long lists of left tokens: locating a row
+ * takes as long as about this many searches. */
 enum { SEARCHES_PER_ROW = 96 };
 
-/* A piece that equals Q[begin..j); they are chained by j. */
+/* A piece that equals Q[begin..j). The pieces for each j form a chain. */
 typedef struct ending {
-    int64_t before; /* 1 + the index of another ending at j; 0: none */
+    int64_t before; /* 1 + the index of the next ending at j; 0: none */
     int64_t begin;
     uint32_t id;
 } ending;
 
 /* Position j of Q. */
 typedef struct phrase_node {
-    range ends;          /* in pieces.starts: the pieces that begin with or equal Q[j..m) */
-    int64_t last_ending; /* 1 + the index of an ending at j; 0: none */
+    range ends;          /* in pieces.starts: the pieces that equal or begin with Q[j..m) */
+    int64_t last_ending; /* 1 + the index of the first ending at j; 0: none */
 } phrase_node;
 
 /* Rows that spell Q[j..m), in n_tokens tokens. */
@@ -58,7 +58,7 @@ typedef struct phrase_search {
     const compact *c;
     const pieces *p;
     const uint8_t *q;
-    int64_t m, longest; /* bytes of the longest piece */
+    int64_t m, longest; /* the size of the longest piece, in bytes */
     phrase_node *nodes; /* [0..m-1]: complete from `built` on */
     int64_t built, nodes_capacity;
     ending *endings;
@@ -94,7 +94,7 @@ INLINE int64_t occurrences(const phrase_search *t, uint32_t id)
     return compact_frequency(t->c, t->s->rank[id]);
 }
 
-/* The rows that begin with the tokens of ranks of ids a to b. */
+/* The rows that begin with tokens whose ranks are those of ids a to b. */
 INLINE rows rows_of(const phrase_search *t, uint32_t a, uint32_t b)
 {
     rows ret = {t->c->first[t->s->rank[a]], t->c->first[t->s->rank[b] + 1]};
@@ -151,8 +151,8 @@ static void put_undropped(phrase_search *t, rows in)
     put_run(t, at, in.hi, 0);
 }
 
-/* Whether n_tokens tokens from row r on lie in one document, before its eod, and the first byte of the
- * hit is not dropped. */
+/* Whether n_tokens tokens from row r on are in one document, before its eod, and decoding keeps the
+ * first byte of the hit. */
 static int is_in_document(const phrase_search *t, int64_t r, int32_t skip, int64_t n_tokens)
 {
     const compact_shard *s = t->s;
@@ -165,8 +165,8 @@ static int is_in_document(const phrase_search *t, int64_t r, int32_t skip, int64
              (uint64_t)position == (d ? s->ends[d - 1] - s->begin : 0));
 }
 
-/* Every row of `in` begins with the first token of an occurrence, which begins `skip` bytes into that
- * token. */
+/* Emits the rows of `in`. Each begins with the first token of an occurrence that begins `skip` bytes
+ * into that token. */
 static void emit(phrase_search *t, rows in, int64_t skip, int64_t n_tokens)
 {
     if (in.lo >= in.hi) return;
@@ -216,7 +216,7 @@ static int visit(phrase_search *t, int64_t j)
     return 1;
 }
 
-/* Makes the endings at j complete. */
+/* Completes the endings at j. */
 static int build_to(phrase_search *t, int64_t j)
 {
     int64_t from = j > t->longest ? j - t->longest : 0;
@@ -260,8 +260,8 @@ static void emit_left_by_row(phrase_search *t, const phrase_frame *f)
     }
 }
 
-/* Emits the hits whose first token is longer than Q[0..j) and ends with it, and pushes what can be
- * extended by pieces that equal Q[k..j). */
+/* Emits the hits whose first token is longer than Q[0..j) and ends with it, and pushes the extensions by
+ * pieces that equal Q[k..j). */
 static void extend(phrase_search *t, const phrase_frame *f)
 {
     int64_t n_left = 0, n = 0;
@@ -294,8 +294,8 @@ static void extend(phrase_search *t, const phrase_frame *f)
     }
 }
 
-/* The rows that begin with a token that begins with Q[j..m). The pieces are neighbours in byte order, and
- * usually their ranks are, too. */
+/* The rows whose first token begins with Q[j..m). These pieces are adjacent in byte order, and usually
+ * their ranks are, too. */
 static void start_at_last(phrase_search *t, int64_t j)
 {
     const uint32_t *starts = t->p->starts;
@@ -313,7 +313,7 @@ static void start_at_last(phrase_search *t, int64_t j)
     }
 }
 
-/* The occurrences inside one token, after its first byte. */
+/* Emits the occurrences inside one token, after its first byte. */
 static void search_inside(phrase_search *t, range in)
 {
     for (uint32_t k = in.lo; k < in.hi && !is_over(t); k++) {

@@ -19,7 +19,7 @@ Int64s = np.ndarray[Any, np.dtype[np.int64]]
 SECTIONS: int = lib.UNITOK_COMPACT_SECTIONS
 FOOTER_BYTES: int = lib.UNITOK_COMPACT_FOOTER_BYTES
 MAX_SYMBOLS: int = lib.UNITOK_COMPACT_SYMBOLS
-CAPACITY = 1 << 20  # bytes that a step can write
+CAPACITY = 1 << 20  # capacity for one step, in bytes
 RANGES = 1 << 12  # ranges of text in memory at a time
 STEP = 4 << 20  # suffixes between checks for Ctrl-C
 
@@ -57,7 +57,7 @@ def build_parts(
 
 
 class Compact:
-    """An open compact index. Symbols are ranks; rows are those of a suffix array. Immutable, shared by threads.
+    """An open compact index. Symbols are ranks; rows are those of a suffix array. Immutable; threads may share it.
 
     image          uint8: the bytes of the file, for example a memory map
     first          uint32[n_symbols + 1]: first[c] suffixes begin with a symbol below c
@@ -93,12 +93,12 @@ class Compact:
         return lo, hi
 
     def next(self, lo: int, hi: int, depth: int) -> tuple[U32, Int64s]:
-        """uint32[k] symbols and int64[k] counts: those after the first `depth` symbols of rows lo:hi, which must
-        agree in these."""
+        """uint32[k] symbols and int64[k] counts: the symbols after the first `depth` symbols of rows lo:hi, which must
+        agree in those."""
         return following(partial(lib.unitok_compact_next, self.handle, lo, hi, depth), np.uint32)
 
     def previous(self, lo: int, hi: int) -> Int64s:
-        """int64[n_symbols]: how often each symbol precedes rows lo:hi."""
+        """int64[n_symbols]: the number of times that each symbol precedes rows lo:hi."""
         counts = np.zeros(self.n_symbols, np.int64)
         lib.unitok_compact_previous(self.handle, lo, hi, pointer(counts))
         return counts
@@ -141,7 +141,7 @@ class CompactSearch(TextCounter):
     Keeps the arrays alive.
 
     rank   uint32[n_ids]: the symbol of each id, a permutation
-    ids    the tokens, if they are in memory or mapped, which is faster than to read them from the index
+    ids    the tokens, if they are in memory or mapped; faster than reading them from the index
     ends   uint64: the end of each document, plus `begin`
     """
 
@@ -165,7 +165,7 @@ class CompactSearch(TextCounter):
         call(lib.unitok_compact_check, handle)
 
     def attach_inside(self, pieces: SearchPieces) -> None:
-        """Does nothing: a compact index adds up frequencies as it searches."""
+        """Does nothing: a compact index sums frequencies as it searches."""
 
     def tokens(self, ids: Tokens, begins: Offsets, ends: Offsets) -> tuple[Offsets, Offsets]:
         n = len(self._rank)
@@ -195,7 +195,7 @@ class CompactSearch(TextCounter):
         ids, offsets = self.extract(tokens, windows), np.cumsum(np.append(0, windows - tokens))
         sums = np.append(0, np.cumsum(pieces.lengths[ids], dtype=np.int64))
         wanted = sums[offsets[:-1]] + n_bytes + skips
-        at = np.searchsorted(sums, wanted)  # the token before `at` is the first that reaches `wanted`
+        at = np.searchsorted(sums, wanted)  # the token before `at` is the first at which the sum reaches `wanted`
         return tokens + at - 1 - offsets[:-1], wanted - sums[at - 1]
 
     def sizes(self, sizes: U32, begins: Offsets, ends: Offsets) -> Offsets:
@@ -230,14 +230,14 @@ class CompactSearch(TextCounter):
         return self._grown(wanted, limits - begins, sizes, lambda n: (begins, begins + n)) + begins
 
     def _window_before(self, ends: Int64s, limits: Int64s, sizes: U32, wanted: Int64s) -> Int64s:
-        """Like _window, to the left."""
+        """Like _window, but to the left."""
         return ends - self._grown(wanted, ends - limits, sizes, lambda n: (ends - n, ends))
 
     def _grown(
         self, wanted: Int64s, most: Int64s, sizes: U32, ranges: Callable[[Int64s], tuple[Int64s, Int64s]]
     ) -> Int64s:
-        """The numbers of tokens, at most `most`, whose ranges have at least `wanted` bytes. Doubles those that are too
-        small."""
+        """The numbers of tokens, at most `most`, whose ranges have at least `wanted` bytes. Doubles those that are
+        too small."""
         n = np.minimum(wanted // 4 + 8, most)
         while True:
             is_short = (self.sizes(sizes, *ranges(n)) < wanted) & (n < most)

@@ -32,7 +32,7 @@ REPEATS = ("min_bytes", "min_words", "keep", "cut", "max_share", "min_left", "do
 @click.command(cls=Sectioned, sections=SECTIONS)
 @click.argument("inputs", metavar="CORPUS...", nargs=-1, required=True)
 @click.option("-o", "--out", metavar="CLEAN", type=click.Path(), required=True,
-              help="The file, or for several inputs the folder.")  # fmt: skip
+              help="Output file, or a folder for several inputs.")  # fmt: skip
 @click.option("--ranges", metavar="FILE", type=click.Path(),
               help="Write a JSON line with the removed bytes of each document to FILE.")  # fmt: skip
 @click.option("--json", "json_path", metavar="FILE", help="Write the summary as JSON to FILE.")

@@ -1,4 +1,4 @@
-"""CompactShard: a shard in a compact index, which stores suffixes and tokens in a quarter of the size of an array.
+"""CompactShard: a shard of a compact index, which stores suffixes and tokens in a quarter of a suffix array's size.
 
 csrc/suffix/compact.h describes the file. Rows of the compact index are the ranks of suffixes, so queries use it like a
 suffix array: Shard and Searcher in shard.py are the interface that both kinds implement.
@@ -24,7 +24,7 @@ Int64s = np.ndarray[Any, np.dtype[np.int64]]
 
 
 class CompactIds:
-    """The tokens of a compact index, read like an array by an integer, a slice with step 1, or an array of integers."""
+    """The tokens of a compact index, like an array indexed by an integer, a slice with step 1, or an integer array."""
 
     def __init__(self, compact: Compact, rank: U32) -> None:
         self.dtype = np.dtype(np.uint16 if len(rank) == ID_COUNTS[2] else np.uint32)
@@ -37,7 +37,7 @@ class CompactIds:
         if isinstance(key, slice):
             begin, end, step = key.indices(len(self))
             if step != 1:
-                raise IndexError("tokens of a compact index are read with step 1")
+                raise IndexError("slices of a compact index must have step 1")
             return self._read(np.array([begin]), np.array([max(begin, end)]))
         at = np.asarray(key, np.int64)
         flat = np.ascontiguousarray(np.where(at < 0, at + len(self), at).reshape(-1))
@@ -74,7 +74,7 @@ class StoredIds:
         if isinstance(key, slice):
             begin, end, step = key.indices(self._n)
             if step != 1:
-                raise IndexError("tokens of a compact index are read with step 1")
+                raise IndexError("slices of a compact index must have step 1")
             parts = [
                 part[max(begin - low, 0) : max(end - low, 0)]
                 for part, low in zip(self._parts, self._bounds.tolist(), strict=False)
@@ -107,7 +107,7 @@ class CompactShard(Shard):
             self.ids = self.own_ids()
 
     def own_ids(self) -> Any:
-        """The tokens in the index; those of the token file if the index only counts."""
+        """The tokens in the index, or those of the token file if the index only counts."""
         return CompactIds(self.compact, self.rank) if self.compact.extract_every else self.ids
 
     def searcher(self, eod: int | None) -> CompactSearch:
@@ -116,11 +116,11 @@ class CompactShard(Shard):
 
     def _positions(self, ranks: Any) -> Int64s:
         if not self.compact.locate_every:
-            raise LimitError(f"{self.name} was built with --count-only: it has counts, but not the places of hits")
+            raise LimitError(f"{self.name} was built with --count-only: it has counts, but not the positions of hits")
         return self.compact.locate(np.ascontiguousarray(ranks, np.int64))
 
     def restored(self) -> IndexShard:
-        """A copy as a suffix array, which takes 6 bytes of memory per token, and 0.2 to 0.5 µs."""
+        """A copy as a suffix array. Takes 6 bytes of memory and 0.2 to 0.5 µs per token."""
         ids, sa, at = np.empty(len(self), self.ids.dtype), np.zeros(len(self), np.uint32), 0
         of_rank = inverse(self.rank).astype(ids.dtype)
         for symbols, rows in self.compact.walk(CHUNK):
@@ -152,7 +152,7 @@ def compact_file(
 
 
 def first_problem(image: Bytes) -> str | None:
-    """What is wrong with the checksums of a file, or None."""
+    """An error message if the checksums of a file are wrong, or None."""
     footer = image[-FOOTER_BYTES:]
     numbers = np.frombuffer(footer.tobytes(), "<u8")
     if xxhash.xxh64_intdigest(footer[:-16].data) != int(numbers[-2]):

@@ -1,4 +1,4 @@
-"""Token files stored in compact indexes: drop_token_files() removes them, and restore_token_files() writes them again.
+"""Token files stored in compact indexes: drop_token_files() removes them, and restore_token_files() restores them.
 
     DIR/00000.tokens.ends             the sidecars of token file 0, unchanged
     DIR/00000.tokens.json
@@ -8,8 +8,8 @@
 
     copy the sidecars ──▶ decode and compare all tokens ──▶ index.json marks the files as stored ──▶ remove them
 
-Until index.json is replaced, the index reads the token files, and from then on its own copies, so that a run can be
-killed at any moment. Repeating the command removes the files that are left.
+The index reads the token files until index.json is replaced, and then its own copies, so a run can be killed at any
+moment. Repeating the command removes the remaining files.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ OnShare = Callable[[float], None]
 def drop_token_files(folder: Path, *, model: Any = None, on_share: OnShare = lambda _: None) -> IndexManifest:
     """Store the token files of a compact index in the index, and remove them. Returns the new manifest.
 
-    on_share  called with the completed share of the tokens that are compared
+    on_share  called with the share of the tokens compared so far
 
     OutputError, before anything is removed, if a token file has no manifest, another index refers to it, or the index
     does not contain exactly its tokens.
@@ -47,7 +47,7 @@ def drop_token_files(folder: Path, *, model: Any = None, on_share: OnShare = lam
     index = open_shards(folder, model=model)
     manifest = index.manifest
     if manifest.compact is None or manifest.compact.only_counts:
-        raise OutputError(f"{folder}: only a compact index that is not --count-only can store its token files")
+        raise OutputError(f"{folder}: only a compact index built without --count-only can store its token files")
     new = [k for k, file in enumerate(manifest.files) if not file.stored]
     for k in new:
         path = resolved_path(manifest.files[k].path, folder)
@@ -89,7 +89,7 @@ def restore_token_files(folder: Path, out: Path, *, overwrite: bool = False, on_
     """
     index = open_shards(folder)
     if index.manifest.compact is None:
-        raise OutputError(f"{folder} is not a compact index: its token files are needed as they are")
+        raise OutputError(f"{folder} is not a compact index, so it still uses its token files")
     names = [Path(file.path).name for file in index.manifest.files]
     if len(names) > 1:
         if len(set(names)) < len(names):
@@ -134,7 +134,7 @@ def _shards(index: OpenIndex, k: int) -> Iterator[CompactShard]:
 
 
 def _tokens(index: OpenIndex, k: int) -> Iterator[Any]:
-    """The tokens of a token file, as the index contains them."""
+    """The tokens of a token file, as stored in the index."""
     for shard in _shards(index, k):
         ids = shard.own_ids()
         for at in range(0, len(shard), CHUNK):
@@ -142,7 +142,7 @@ def _tokens(index: OpenIndex, k: int) -> Iterator[Any]:
 
 
 def _compared(index: OpenIndex, k: int) -> Iterator[int]:
-    """Yields the sizes of equal parts. OutputError if the index and the token file differ."""
+    """Yields the sizes of parts that are equal. OutputError if the index and the token file differ."""
     at, array = 0, index.arrays[k]
     for ids in _tokens(index, k):
         if not np.array_equal(ids, array.ids[at : at + len(ids)]):
@@ -156,7 +156,7 @@ def _check_unshared(path: Path, folder: Path) -> None:
     near = {path.parent, folder.resolve().parent}
     for other in sorted(found.parent for parent in near for found in parent.glob(f"*/{INDEX_NAME}")):
         if other.resolve() != folder.resolve() and path in _needed_by(other):
-            raise OutputError(f"{other} is an index of {path}, too; remove that index before --drop-tokens")
+            raise OutputError(f"{other} is an index of {path}, too; remove that index before using --drop-tokens")
 
 
 def _needed_by(folder: Path) -> Iterable[Path]:
@@ -168,7 +168,7 @@ def _needed_by(folder: Path) -> Iterable[Path]:
 
 
 def _copy_sidecars(source: Path, target: Path, *, overwrite: bool) -> None:
-    """Copies those that exist. The copies are compared with the originals and on disk when they get their names."""
+    """Copies those that exist. A copy gets its final name when it is on disk and equals the original."""
     for suffix in SIDECARS:
         path, copy = source.with_name(source.name + suffix), target.with_name(target.name + suffix)
         if not path.exists():
@@ -195,8 +195,8 @@ def _parts(path: Path) -> Iterator[bytes]:
 
 
 def _remove(folder: Path, k: int, file: IndexedFile) -> None:
-    """Removes a stored token file and its sidecars, the manifest last: it identifies the file if a run was killed. A
-    file that has another manifest by now is kept."""
+    """Removes a stored token file and its sidecars, the manifest last, because it identifies the file if the run is
+    killed. A file that now has another manifest is kept."""
     path = resolved_path(file.path, folder)
     manifest, copy = (where.with_name(where.name + ".json") for where in (path, stored_tokens(folder, k)))
     if not manifest.exists() or manifest.read_bytes() != copy.read_bytes():
