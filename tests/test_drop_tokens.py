@@ -185,6 +185,7 @@ def test_a_bare_file_is_kept(tmp_path: Path, model: Path) -> None:
     assert (tmp_path / "bare").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the runs are forked")
 def test_nothing_is_lost_at_any_moment(tmp_path: Path, whole: dict[str, bytes]) -> None:
     """Kills the process before its k-th operation on a file, for every k, and then repeats the command."""
