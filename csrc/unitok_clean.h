@@ -1,4 +1,4 @@
-/* unitok_clean.h - finding the n-grams of some texts in others, and repeats within texts
+/* unitok_clean.h - finds the n-grams of some texts in other texts, and repeats within texts
  *
  *     benchmark items ──▶ unitok_grams_new ──▶ unitok_grams ──▶ unitok_grams_find ◀── documents
  *     (what to look for)                      (immutable)            └─▶ hits
@@ -8,16 +8,16 @@
  *
  * Lifetimes and threads. Word rules and grams are immutable and may be shared by any number of
  * threads; grams borrow their word rules, which must outlive them. The conventions are those of
- * unitok.h, and the section is the module grams.py of pyunitok/_c.
+ * unitok.h. Each section is bound by a module of pyunitok/_c: this one by grams.py.
  */
 #pragma once
 
 #include "unitok.h"
 
-/* The kinds of characters, by their part in words:
- *     joined   letters and digits: neighbours form a word
- *     mark     belongs to the word before it, or begins one that is continued as after a joined one
- *     alone    a word of its own, with the marks after it */
+/* The classes of characters, by their role in words:
+ *     joined   letters and digits: adjacent ones form a word
+ *     mark     belongs to the preceding word; otherwise, begins a word like a joined character
+ *     alone    a separate word, with the marks after it */
 enum unitok_word_class {
     UNITOK_WORD_NONE = 0,
     UNITOK_WORD_JOINED = 1,
@@ -27,15 +27,15 @@ enum unitok_word_class {
 
 #define UNITOK_WORD_CODE_POINTS 0x110000
 
-/* Which characters form words, and which of them are equal. */
+/* Defines which characters form words, and which of them compare equal. */
 typedef struct unitok_word_rules unitok_word_rules;
 
 /* Copies the rules.
  *   classes  [0..0x10FFFF]: the enum unitok_word_class of each character
- *   folds    [0..0x10FFFF]: what each character is compared as: a code point, or 0x110000 + k for
- *            the three code points from longer[3 * k] on, of which 0 stands for none
+ *   folds    [0..0x10FFFF]: the folded form of each character: a code point, or 0x110000 + k for
+ *            the three code points from longer[3 * k] on, where 0 means no code point
  *   longer   [0..3 * n_longer - 1]: code points
- *   seed     of the hashes of words, see unitok_grams_new
+ *   seed     the seed of the hashes of words; see unitok_grams_new
  * UNITOK_ERROR_ARGUMENT if a number is out of range. */
 int32_t unitok_word_rules_new(const uint8_t *classes, const uint32_t *folds, const uint32_t *longer,
                               int64_t n_longer, uint64_t seed, unitok_word_rules **ret,
@@ -53,14 +53,15 @@ typedef struct unitok_grams unitok_grams;
 
 /* Collects the n-grams of items. An item with fewer than n units, but at least min_units, is
  * a single n-gram; shorter items have none.
- *   rules    for words; NULL: units are bytes
+ *   rules    the rules of words; NULL: units are bytes
  *   data     item k is data[offsets[k]..offsets[k + 1])
- *   seed     of the hashes; results do not depend on it. If the items are not trusted, it and that of
- *            the rules must be secret: otherwise their author can choose units with equal hashes
+ *   seed     the seed of the hashes; results do not depend on it. If the items are not trusted, this
+ *            seed and that of the rules must be secret: otherwise, the author of the items can choose
+ *            units with equal hashes
  *   starts   [0..n_items]: item k has the units starts[k]..starts[k + 1] - 1 of all units
- * The units of all items are numbered from 0; there are less than 2^32. UNITOK_ERROR_ARGUMENT
- * unless 1 <= min_units <= n, n <= UNITOK_GRAMS_MAX_UNITS, and there are few enough lengths.
- * O(bytes), expected. Memory: about 16 bytes for each unit, and the distinct words. */
+ * The units of all items are numbered from 0; there are fewer than 2^32. UNITOK_ERROR_ARGUMENT
+ * unless 1 <= min_units <= n, n <= UNITOK_GRAMS_MAX_UNITS, and the number of lengths is within its
+ * limit. Expected time: O(bytes). Memory: about 16 bytes per unit, and the distinct words. */
 int32_t unitok_grams_new(const unitok_word_rules *rules, const uint8_t *data,
                          const int64_t *offsets, int64_t n_items, int64_t n, int64_t min_units,
                          uint64_t seed, int64_t *starts, unitok_grams **ret, unitok_error *error);
@@ -71,9 +72,9 @@ int32_t unitok_grams_new_ids(const uint32_t *ids, const int64_t *offsets, int64_
                              unitok_error *error);
 void unitok_grams_free(unitok_grams *grams);
 
-/* What was collected. An n-gram is known by the number of the unit where it first begins.
- *   repeats  [0..2 * n_repeats - 1]: for each further place of an n-gram, its number and the place,
- *            by ascending place; valid as long as the grams */
+/* The collected n-grams. An n-gram is identified by the number of the unit at which it first begins.
+ *   repeats  [0..2 * n_repeats - 1]: the number and the position of each later occurrence of an n-gram,
+ *            in ascending order of position; valid as long as the grams */
 typedef struct unitok_grams_info {
     int64_t n_units;
     int64_t n_grams;
@@ -99,8 +100,8 @@ typedef struct unitok_gram_hit {
 /* Finds all n-grams in documents k < n_documents, data[offsets[k]..offsets[k + 1]), in the order of
  * their last units; n-grams that end with the same unit are ordered by length. Every hit has been
  * compared unit by unit. *ret_n is the number of hits, of which the first `capacity` are written. The
- * grams must not be of ids. O(bytes), and the length of each hit. Allocates a few KB, so it fails
- * only with UNITOK_ERROR_MEMORY. */
+ * grams must not consist of ids. O(bytes + the lengths of all hits). Fails only with
+ * UNITOK_ERROR_MEMORY: it allocates a few KB. */
 int32_t unitok_grams_find(const unitok_grams *grams, const uint8_t *data, const int64_t *offsets,
                           int64_t n_documents, unitok_gram_hit *hits, int64_t capacity,
                           int64_t *ret_n, unitok_error *error);
@@ -114,22 +115,22 @@ int32_t unitok_grams_find_ids(const unitok_grams *grams, const uint32_t *ids,
  *
  * Equal windows are found by their anchors. A window is n consecutive units of a document, bytes or
  * words; a window of words ends with its last word. Each window contains n - k + 1 k-grams, and its
- * anchor is the k-gram with the smallest hash. Equal windows have equal anchors at equal places in
- * them, so it is enough to compare windows whose anchors are equal.
+ * anchor is the k-gram with the smallest hash. Equal windows have equal anchors at the same
+ * offset, so it is enough to compare windows whose anchors are equal.
  *
  *     documents ──▶ find ──▶ records ──▶ sort by key, group ──▶ pairs of places ──▶ verify ──▶ ranges
  *                    ▲                          └─▶ anchors that need all their windows to be found
  *                    └──────────────────────────────────┘
  *
- * Positions are bytes of all texts written one after the other; they are below 2^48. */
+ * Positions are byte offsets in the concatenation of all texts; they are below 2^48. */
 
 /* A record of 24 bytes.
  *   an anchor          key: hash of the k-gram; value: hash of all units that share a window with it
  *   a window           key: its hash; value: hash and size
  *   a document         key: its hash; value: hash and size
  *   a pair of places   key: position; value: an earlier position of the same text, or a later one if
- *                      all copies go; place: the size of a window in bytes, or 0 for an anchor
- * `place` of the others is the position, below the high 16 bits. Only the library needs the rest. */
+ *                      no copy is kept; place: the size of a window in bytes, or 0 for an anchor
+ * In other records, the low 48 bits of `place` are the position. All other bits are private. */
 typedef struct unitok_anchor {
     uint64_t key;
     uint64_t value;
@@ -147,13 +148,13 @@ enum unitok_anchor_kind {
 /* The largest window, in units. */
 #define UNITOK_ANCHORS_MAX_UNITS 65536
 
-/* What a window is; immutable, and shared by threads. */
+/* Defines windows. Immutable; threads may share it. */
 typedef struct unitok_anchors unitok_anchors;
 
-/*   rules    windows consist of words; NULL: of bytes. They are borrowed
+/*   rules    windows consist of words; NULL: windows consist of bytes. Borrowed
  *   n_units  units in a window, 1..UNITOK_ANCHORS_MAX_UNITS
- *   seed     of the hashes. If texts are not trusted, it must be secret: otherwise their author can
- *            choose texts with equal hashes, whose repeats are not found */
+ *   seed     the seed of the hashes. If texts are not trusted, it must be secret: otherwise, their
+ *            author can choose texts with equal hashes, whose repeats are not found */
 int32_t unitok_anchors_new(const unitok_word_rules *rules, int64_t n_units, uint64_t seed,
                            unitok_anchors **ret, unitok_error *error);
 void unitok_anchors_free(unitok_anchors *anchors);
@@ -162,8 +163,8 @@ void unitok_anchors_free(unitok_anchors *anchors);
  *   at      the position of data[offsets[0]]
  *   marks   [0..n_marks - 1]: ascending marks of anchors; windows are found only at these
  * Records are in the order of their positions. Documents without text have no record. *ret_n is the
- * number of records, of which the first `capacity` are written. O(bytes), expected. Fails only with
- * UNITOK_ERROR_MEMORY: it allocates 100 bytes for each unit of a window. */
+ * number of records, of which the first `capacity` are written. Expected time: O(bytes). Fails only with
+ * UNITOK_ERROR_MEMORY: it allocates 100 bytes per unit of a window. */
 int32_t unitok_anchors_find(const unitok_anchors *anchors, int32_t kind, const uint8_t *data,
                             const int64_t *offsets, int64_t n_documents, int64_t at,
                             const int64_t *marks, int64_t n_marks, unitok_anchor *ret,
@@ -174,12 +175,12 @@ int32_t unitok_anchors_find(const unitok_anchors *anchors, int32_t kind, const u
 void unitok_anchors_divide(const unitok_anchor *records, int64_t n, int shift, int64_t n_buckets,
                            int64_t *starts, unitok_anchor *ret);
 
-/* Sorts records by key and keeps the order of equal ones; scratch[0..n-1] is for its own use. Fails
- * only with UNITOK_ERROR_MEMORY: it allocates 2 bytes for each record. */
+/* Sorts records by key, stably; scratch[0..n-1] is scratch memory. Fails only with
+ * UNITOK_ERROR_MEMORY: it allocates 2 bytes per record. */
 int32_t unitok_anchors_sort(unitok_anchor *records, int64_t n, unitok_anchor *scratch,
                             unitok_error *error);
 
-/* What is found among records of one kind with equal keys.
+/* The numbers of results from grouping records of one kind.
  *   n_pairs  pairs of places
  *   n_marks  anchors whose windows must all be found
  *   n_kept   records that are in no pair, or are the first of their pairs */
@@ -189,16 +190,16 @@ typedef struct unitok_anchor_groups {
     int64_t n_kept;
 } unitok_anchor_groups;
 
-/* Groups records, which are in the order of their positions, and sorts them.
- *   all_copies  also pair the first copy, with the second one, and copies that overlap
+/* Groups records, which must be in the order of their positions, and sorts them.
+ *   all_copies  also pair the first copy (with the second one), and copies that overlap
  *   mark_all    more records with these keys exist, so mark all anchors that are kept
- *   first       earlier positions are in no pair as its first place
+ *   first       no pair has an earlier position as its first place
  *   scratch     [0..n-1]
  *   pairs       [0..n-1]
- *   marks       [0..n-1]: the position of an anchor times UNITOK_MARKS_PER_BYTE, and which of its
- *               windows may be equal to others
- * The kept records are records[0..n_kept-1], by key. Fails only with UNITOK_ERROR_MEMORY: it allocates
- * 2 bytes for each record, and 256 KB. */
+ *   marks       [0..n-1]: the position of an anchor times UNITOK_MARKS_PER_BYTE, plus flags for those of
+ *               its windows that may be equal to others
+ * The kept records are records[0..n_kept-1], ordered by key. Fails only with UNITOK_ERROR_MEMORY: it
+ * allocates 2 bytes per record, and 256 KB. */
 int32_t unitok_anchors_group(const unitok_anchors *anchors, int32_t kind, int all_copies,
                              int mark_all, int64_t first, unitok_anchor *records, int64_t n,
                              unitok_anchor *scratch, unitok_anchor *pairs, int64_t *marks,
@@ -207,22 +208,22 @@ int32_t unitok_anchors_group(const unitok_anchors *anchors, int32_t kind, int al
 /* Compares the text of pairs, which are sorted by their first place.
  *   text       [0..ends[n_documents - 1] - 1]: all documents; document k ends at ends[k]
  *   ret        [0..2 * n - 1]: ranges (begin, end), in no particular order, which may overlap. If units
- *              are bytes: each position in them begins a window that repeats. For words: each is a
- *              window. For documents: each is a document
+ *              are bytes, each position in a range begins a window that repeats. If units are words,
+ *              each range is a window; for documents, each range is a document
  * Pairs with places outside the text are ignored. */
 void unitok_anchors_verify(const unitok_anchors *anchors, int32_t kind, const uint8_t *text,
                            const int64_t *ends, int64_t n_documents, const unitok_anchor *pairs,
                            int64_t n, int64_t *ret, int64_t *ret_n);
 
-/* How ranges are cut out of documents. */
+/* The units to which ranges are shrunk. */
 enum unitok_cut { UNITOK_CUT_CHAR = 0, UNITOK_CUT_WORD = 1, UNITOK_CUT_LINE = 2 };
 
-/* Shrinks ranges inwards to whole characters, words or lines, and divides them between documents.
+/* Shrinks ranges to complete characters, words or lines, and splits them at document ends.
  *   cut         an enum unitok_cut
  *   text, ends  as above; a byte of invalid UTF-8 counts as a character
  *   ranges      [0..2 * n - 1]: ascending and disjoint
  *   max_share   a document with a larger share of its bytes in ranges is removed
- *   min_left    a document of which fewer bytes remain, but not all, is removed
+ *   min_left    a document that is cut is removed if fewer bytes remain
  *   ret         [0..2 * capacity - 1]: the ranges to remove
  * *ret_n is the number of ranges, of which the first `capacity` are written. */
 void unitok_ranges_cut(const unitok_word_rules *rules, int32_t cut, const uint8_t *text,

@@ -1,4 +1,4 @@
-/* anchors.h - the anchors of windows: what windows are, and the fields of records
+/* anchors.h - the anchors of windows, and the fields of records
  *
  *     a window of n = 7 units, k = 4, n - k + 1 = 4 k-grams
  *
@@ -8,25 +8,25 @@
  *                     └──┬──┘           80
  *                       └──┬──┘         39
  *
- * The context of an anchor is the units that may share a window with it: n - k before it, and n from
- * its first unit on. Anchors with equal contexts have equal windows. Other anchors with the same
+ * The context of an anchor consists of the units that may share a window with it: the n - k units before
+ * it, and n units from its first unit on. Anchors with equal contexts have equal windows. Other anchors with the same
  * k-gram may have some equal windows: those that begin at least `before` units before it share the
  * `before` units on its left, and all others share n - k + 1 - before units on the right of the k-gram.
  *
  * key of an anchor      │ 63 … 16 hash of the k-gram   │ 15 … 0 hash of the units on the left  │
  * place of an anchor    │ 63 … 48 hash of the units on the right │ 47 … 0 position             │
- *                         0: the document has too few units, and no window of that kind
+ *                         0: the document has too few units for such a window
  */
 #pragma once
 
 #include "clean/words.h"
 #include "structures/string_table.h"
 
-/* Which windows of a mark may be equal to others: those with the units on the left, or on the right. */
+/* The windows of a mark that may be equal to others: those with the units on the left, or on the right. */
 #define MARK_LEFT 1
 #define MARK_RIGHT 2
 
-#define ANCHOR_SIDE_BITS 16 /* of the hash of the units on one side */
+#define ANCHOR_SIDE_BITS 16 /* the size of the hash of the units on one side */
 #define ANCHOR_PLACE_BITS 48
 
 struct unitok_anchors {
@@ -34,8 +34,8 @@ struct unitok_anchors {
     int64_t n, k, before;
     uint64_t seed, factor;
     uint64_t *powers;    /* [0..2 * n]: factor^i */
-    uint64_t bytes[256]; /* the hash of a k-gram of bytes is the exclusive or of these, rotated left
-                            by how many bytes follow */
+    uint64_t bytes[256]; /* the hash of a k-gram of bytes is the exclusive or of these, each rotated
+                            left by the number of bytes after it */
     uint64_t gone[256];  /* the same, rotated by k */
 };
 

@@ -1,10 +1,10 @@
 /* anchors_find.c - finds anchors, windows and documents
  *
  * The anchor of a window is the last of its k-grams with the smallest hash. It stays the same until a
- * smaller one comes, or until it is no longer in the window.
+ * k-gram with an equal or smaller hash follows, or until it is no longer in the window.
  *
- * Bytes. The hash of a k-gram is rolling; all others are computed from the bytes, since there are few
- * anchors. Windows are looked for only in the bytes around marks.
+ * Bytes. The hash of a k-gram is rolling; the hashes of anchors are computed from the bytes, because there
+ * are few anchors. Windows are searched only in the bytes around marks.
  *
  * Words. Rings hold the units that a window or a context still needs, so that a document is read once:
  *
@@ -31,7 +31,7 @@ void unitok_anchors_free(unitok_anchors *anchors)
 
 INLINE uint64_t rotated(uint64_t v, int n) { return v << n | v >> (-n & 63); }
 
-/* A random number below the prime, but not one of the small ones. */
+/* A random number below the prime, excluding small numbers. */
 static uint64_t random_factor(uint64_t seed, uint64_t n) { return (rng_key(seed, n) >> 4) + 1024; }
 
 int32_t unitok_anchors_new(const unitok_word_rules *rules, int64_t n_units, uint64_t seed,
@@ -44,9 +44,9 @@ int32_t unitok_anchors_new(const unitok_word_rules *rules, int64_t n_units, uint
     if (!anchors) return fail_memory(error);
     anchors->rules = rules;
     anchors->n = n_units;
-    /* Longer k-grams are more often anchors, but fewer k-grams of different windows are equal.
-     * Measured with n / 2, n / 3 and n / 4: the times are within 10 %, and n / 3 needs less disk
-     * than n / 2. */
+    /* Longer k-grams give more anchors, but fewer k-grams of different windows are equal. With n / 2,
+     * n / 3 and n / 4, the measured times are within 10 %, and n / 3 takes less disk space than
+     * n / 2. */
     anchors->k = n_units / 3 + 1;
     anchors->before = (n_units - anchors->k + 1) / 2;
     anchors->factor = random_factor(seed, 0);
@@ -76,13 +76,13 @@ typedef struct bounds {
 
 typedef struct scan {
     const unitok_anchors *anchors;
-    const uint8_t *text; /* of the document */
+    const uint8_t *text; /* the text of the document */
     int64_t n_bytes;
-    int64_t at; /* its position */
+    int64_t at; /* the position of the document */
     int64_t mask;
     uint64_t *prefixes, *lasts, *grams;
     bounds *bounds;
-    int64_t *waiting; /* words: anchors whose context is not complete, a ring like the others */
+    int64_t *waiting; /* for words: a ring of the anchors whose context is not complete yet */
     int64_t n_waited, n_done;
     const int64_t *marks;
     int64_t n_marks;
@@ -125,7 +125,7 @@ INLINE uint64_t folded(uint64_t a, uint64_t b)
     return low ^ high;
 }
 
-/* A hash of bytes, 16 at a time; the last 16 may overlap those before. */
+/* A hash of bytes, 16 at a time; the last 16 may overlap the previous ones. */
 INLINE uint64_t hash_bytes(const unitok_anchors *anchors, const uint8_t *text, int64_t n)
 {
     uint64_t key = anchors->seed, hash = key ^ (uint64_t)n * RNG_GAMMA;
@@ -139,10 +139,10 @@ INLINE uint64_t hash_bytes(const unitok_anchors *anchors, const uint8_t *text, i
     return folded(hash ^ RNG_MULTIPLIER, key);
 }
 
-/* 16 bits that are not all 0. */
+/* 16 bits of a hash, not all 0. */
 INLINE uint64_t side(uint64_t hash) { return 1 + (hash ^ hash >> 32) % 65535; }
 
-/* The value of text[begin..end-1]. Where hashes of all bytes collide, the ends still differ. */
+/* The value of text[begin..end-1]. If the hashes of all bytes collide, the hash of the ends can still differ. */
 static uint64_t value_of(const uint8_t *text, int64_t begin, int64_t end)
 {
     uint64_t first = first_eight(text + begin, end - begin), last = 0;
@@ -169,7 +169,7 @@ INLINE int is_marked(scan *s, int64_t position, int64_t before)
     return (*s->marks & (before >= s->anchors->before ? MARK_LEFT : MARK_RIGHT)) != 0;
 }
 
-/* Puts the anchor that begins with byte i. */
+/* Emits the anchor that begins with byte i. */
 static void put_byte_anchor(scan *s, int64_t i, uint64_t gram)
 {
     const unitok_anchors *anchors = s->anchors;
@@ -185,7 +185,7 @@ static void put_byte_anchor(scan *s, int64_t i, uint64_t gram)
         after_hash << ANCHOR_PLACE_BITS | (uint64_t)(s->at + i));
 }
 
-/* Puts the window that begins with byte i. */
+/* Emits the window that begins with byte i. */
 INLINE void put_byte_window(scan *s, int64_t i)
 {
     int64_t end = i + s->anchors->n;
@@ -194,7 +194,7 @@ INLINE void put_byte_window(scan *s, int64_t i)
     put(s, hash << 3, value_of(s->text, i, end), (uint64_t)(s->at + i));
 }
 
-/* The last of the smallest k-grams from i on, of which `last` is the last one. */
+/* The last of the smallest k-grams among those from i to `last`. */
 INLINE int64_t smallest_gram(const uint64_t *grams, int64_t mask, int64_t i, int64_t last)
 {
     int64_t best = i;
@@ -264,7 +264,7 @@ static void scan_marked_bytes(scan *s)
 
 /* ------------------------------------------------------------------------------------ Words ---- */
 
-/* The hash of units i..i+n-1, n >= 1, without what follows the last of them. */
+/* The hash of units i..i+n-1, n >= 1, without the separator after the last one. */
 static uint64_t hash_units(const scan *s, int64_t i, int64_t n)
 {
     uint64_t part = string_table_part_hash(
@@ -272,7 +272,7 @@ static uint64_t hash_units(const scan *s, int64_t i, int64_t n)
     return string_table_multiply_add(part, s->anchors->factor, s->lasts[(i + n - 1) & s->mask]);
 }
 
-/* Takes the next word, number j, from the document; returns 0 at its end. */
+/* Reads word j, the next one, from the document; returns 0 at its end. */
 static int take_word(scan *s, int64_t j)
 {
     const unitok_anchors *anchors = s->anchors;
@@ -291,7 +291,7 @@ static int take_word(scan *s, int64_t j)
     return 1;
 }
 
-/* Puts the anchor that begins with word i, of n_units words so far, or of the document. */
+/* Emits the anchor that begins with word i. n_units: words read so far, or in the document. */
 static void put_word_anchor(scan *s, int64_t i, int64_t n_units)
 {
     const unitok_anchors *anchors = s->anchors;
@@ -304,7 +304,7 @@ static void put_word_anchor(scan *s, int64_t i, int64_t n_units)
         after_hash << ANCHOR_PLACE_BITS | place);
 }
 
-/* Puts the window of words i..i+n-1. */
+/* Emits the window of words i..i+n-1. */
 static void put_word_window(scan *s, int64_t i)
 {
     int64_t n = s->anchors->n, begin = s->bounds[i & s->mask].begin;
@@ -338,7 +338,7 @@ static void scan_words(scan *s, int32_t kind)
 
 /* -------------------------------------------------------------------------------- Documents ---- */
 
-/* Whether a mark is in the document. Those before it are skipped. */
+/* Whether a mark is in the document. Skips the marks before it. */
 static int has_mark(scan *s)
 {
     skip_marks(s, s->at);

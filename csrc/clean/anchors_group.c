@@ -1,4 +1,4 @@
-/* anchors_group.c - sorts records, and finds pairs of places with equal text among those of equal keys
+/* anchors_group.c - sorts records, and finds pairs of places with equal text among records with equal keys
  *
  *     anchors with the key of one k-gram:      class    positions
  *                                              ctx A    10  90  140       pairs (90, 10), (140, 10); kept 10
@@ -7,7 +7,7 @@
  *
  * A class has equal contexts, so all its windows are equal. Different contexts may have some equal windows, so if there
  * are several classes, their kept anchors are marked: all their windows are then found and grouped in
- * turn. An anchor that shares the units of neither side with another class has no such window.
+ * turn. An anchor that shares the units on neither side with another class has no such window.
  *
  * A copy that overlaps the first one is not in a pair, so that one copy remains of a text like "aaaa…".
  */
@@ -29,9 +29,9 @@ void unitok_anchors_divide(const unitok_anchor *records, int64_t n, int shift, i
 
 /* ------------------------------------------------------------------------------------- Sort ---- */
 
-#define FEW 24 /* insertion sort is faster for so few records */
+#define FEW 24 /* insertion sort is faster for at most this many records */
 
-/* Whether a comes after b by the bits of the key from `shift` on and, if by_value, the value. */
+/* Whether a sorts after b by the bits of the key from `shift` on and, if by_value, the value. */
 INLINE int is_after(const unitok_anchor *a, const unitok_anchor *b, int shift, int by_value)
 {
     uint64_t key_a = a->key >> shift, key_b = b->key >> shift;
@@ -49,7 +49,7 @@ static void sort_few(unitok_anchor *records, int64_t n, int shift, int by_value)
     }
 }
 
-/* A stable merge sort, from the bottom up. */
+/* A stable bottom-up merge sort. */
 static void sort_cell(unitok_anchor *records, int64_t n, unitok_anchor *scratch, int shift,
                       int by_value)
 {
@@ -70,7 +70,7 @@ static void sort_cell(unitok_anchor *records, int64_t n, unitok_anchor *scratch,
 }
 
 /* Divides records into cells of about four by their keys, which are nearly uniform, and sorts each cell. Returns 0
- * without memory. */
+ * if allocation fails. */
 static int sort_records(unitok_anchor *records, int64_t n, unitok_anchor *scratch, int shift,
                         int by_value)
 {
@@ -115,7 +115,8 @@ typedef struct grouping {
     unitok_anchor *records, *pairs; /* kept records are moved to the front */
     int64_t *marks;
     unitok_anchor_groups n;
-    uint8_t *lefts, *rights; /* [0..N_SIDES - 1]: how often each occurs in the group, at most 2 */
+    uint8_t *lefts,
+        *rights; /* [0..N_SIDES - 1]: the number of times that each hash occurs in the group, at most 2 */
 } grouping;
 
 static void pair(grouping *g, const unitok_anchor *a, const unitok_anchor *b, uint64_t n_bytes)
@@ -147,7 +148,7 @@ INLINE void count_side(uint8_t *n, uint32_t value)
     if (value && n[value] < 2) n[value]++;
 }
 
-/* Marks those of the records i..end-1, which have one key, that may share a window with another. */
+/* Marks those of records i..end-1, which have the same key, that may share a window with another. */
 static void mark_some(grouping *g, int64_t i, int64_t end)
 {
     for (int64_t k = i; k < end; k++) {
@@ -171,8 +172,8 @@ static void keep_all(grouping *g, int64_t i, int64_t end)
     g->n.n_kept += end - i;
 }
 
-/* Handles the records i..end-1, which have one key. Classes of anchors of words are not paired, because the size of
- * their contexts in bytes is not known; all their windows are found instead. */
+/* Handles records i..end-1, which have the same key. Classes of anchors of words are not paired, because the size of
+ * their contexts in bytes is unknown; all their windows are found instead. */
 static void group_key(grouping *g, int64_t i, int64_t end)
 {
     int is_gram = g->kind == UNITOK_ANCHOR_GRAMS;

@@ -1,21 +1,21 @@
-"""deduplicate() removes text that repeats from a corpus.
+"""deduplicate() removes repeated text from a corpus.
 
-    1. read      the texts of OTHER and of the corpus ──▶ text-0, all documents one after the other
+    1. read      the texts of OTHER and of the corpus ──▶ text-0, the concatenation of all documents
     2. whole     with --documents: documents that equal an earlier one ──▶ cuts
     3. repeats   windows of the text that repeat (repeats.py) ──▶ ranges ──▶ whole words, in documents ──▶ cuts
-    4. count     the text without the cuts ──▶ windows that still repeat; with --repeat, step 3 again until none does
+    4. count     the text without the cuts ──▶ windows that still repeat; with --repeat, step 3 again until none is left
     5. write     the corpus is read again and written without the cuts
 
             corpus   │ a.jsonl          │ b.jsonl            │
-            text-0   │ doc │ doc │ doc  │ doc │ doc          │       positions are bytes of all texts
+            text-0   │ doc │ doc │ doc  │ doc │ doc          │       positions are bytes in all texts
             cuts         ├──┤       ├──┤   ├───┤                     positions in text-0
             text-1   │ doc │ doc │  │ doc │doc         │
 
-    keep first   a byte goes if it is in a window whose first occurrence is earlier and does not overlap it
-    keep none    a byte goes if it is in a window that occurs elsewhere, as Lee et al. 2021 define it
-                 (arXiv 2107.06499); so all copies go
+    keep first   removes a byte if it is in a window whose first occurrence is earlier and does not overlap it
+    keep none    removes a byte if it is in a window that occurs elsewhere, as Lee et al. 2021 define it
+                 (arXiv 2107.06499), so no copy is kept
 
-Steps 1 to 4 write to a workspace (workspace.py) and are resumed step by step; step 5 is resumed from its last
+Steps 1 to 4 write to a workspace (workspace.py) and resume after the last finished step; step 5 resumes from its last
 checkpoint (output.py). The output is byte-identical, and depends on neither threads nor memory.
 
 Disk: the workspace holds the texts twice, and 24 bytes for about each 34 bytes of text if a window has 100 bytes.
@@ -71,16 +71,16 @@ COUNTS = ("read", "affected", "written", "skipped", "removed_bytes")
 
 @dataclass(frozen=True, kw_only=True)
 class Duplicates:
-    """What counts as a repeat, and what happens to it.
+    """Defines repeats, and what to do with them.
 
     min_bytes   the size of windows; None: min_words, or 100
     min_words   windows consist of words instead: see corpus/words.py. Their bytes are compared, so case and the
                 characters between words matter
-    keep        "first": the first copy stays. "none": all copies go, even overlapping ones
-    cut         "char", "word" or "line": ranges shrink inwards to these
+    keep        "first": keep the first copy. "none": remove all copies, even overlapping ones
+    cut         "char", "word" or "line": ranges are shrunk to complete ones of these
     max_share   drop a document if a larger share of its bytes repeats
-    min_left    drop a document that was cut if fewer bytes remain
-    documents   first drop documents that equal an earlier one completely
+    min_left    drop a cut document if fewer bytes remain
+    documents   first drop documents that equal an earlier one
     repeat      remove repeats again until no window repeats, or nothing more can be cut
     """
 
@@ -103,7 +103,7 @@ class Duplicates:
             if value not in values:
                 raise OptionError(f"{name} must be one of {', '.join(values)}, not {value!r}")
         if self.min_bytes is not None and self.min_words is not None:
-            raise OptionError("min_bytes and min_words exclude each other; use one of them")
+            raise OptionError("min_bytes and min_words are mutually exclusive; use one of them")
         for name in ("min_bytes", "min_words"):
             value = getattr(self, name)
             if value is not None and not 1 <= value <= MAX_UNITS:
@@ -120,11 +120,11 @@ def deduplicate(
     include: Iterable[str] = (), exclude: Iterable[str] = (), reading: ReadingOptions | None = None,
     on_step: OnStep = lambda _name, _progress: None, **options: Any,
 ) -> Deduplicated:  # fmt: skip
-    """Remove text that repeats from a corpus, as `pyunitok deduplicate` does.
+    """Remove repeated text from a corpus, as `pyunitok deduplicate` does.
 
     inputs          files, directories, patterns or URLs of JSON lines, Parquet or text, in any compression
     out             CLEAN: a file if the corpus is one file, otherwise a folder
-    against         another corpus; what it contains counts as an earlier copy
+    against         another corpus, whose text counts as an earlier copy
     ranges          a file for the removed ranges of each document, JSON lines; compressed if its name ends in .zst,
                     .gz, .bz2 or .xz
     tmp             the folder for temporary files; by default that of CLEAN
@@ -132,8 +132,8 @@ def deduplicate(
     on_step         called with the name of the current step and its Progress
     options         fields of Duplicates, such as min_bytes=100
 
-    Documents of which nothing remains are left out; documents without text stay. Repeating the call resumes an
-    interrupted run. OptionError, InputError and OutputError as for pyunitok.tokenize().
+    Documents of which nothing remains are dropped; documents without text are kept. Repeating the call resumes an
+    interrupted run. Raises OptionError, InputError and OutputError like pyunitok.tokenize().
 
         found = pyunitok.deduplicate("crawl/", "clean/", min_bytes=100, documents=True)
         print(found.removed_bytes, found.windows_left)
@@ -153,10 +153,10 @@ class Deduplicated:
 
     read, affected, written   documents of the corpus, those that were cut or dropped, those in CLEAN
     skipped                   lines that could not be read
-    bytes, removed_bytes      of text in the corpus, and removed from it
+    bytes, removed_bytes      bytes of text in the corpus, and those removed from it
     windows                   windows that repeated
-    windows_left              windows that still repeat: cuts make new neighbours, and shrunk ranges leave some text
-    rounds                    how often repeats were removed
+    windows_left              windows that still repeat: cuts create new neighbours, and shrunk ranges leave some text
+    rounds                    the number of times that repeats were removed
     is_complete_already       the run was finished by an earlier call
     """
 
@@ -204,7 +204,7 @@ class Deduplication:
             )
         for source in (*self.others, *self.files.sources):
             if source.opened is not None:
-                raise InputError(f"{source.name}: a pipe cannot be read twice, as this takes; name a file")
+                raise InputError(f"{source.name}: a pipe cannot be read twice; name a file")
         corpus_inputs.check_separator([*self.others, *self.files.sources], reading.separator)
 
     @property
@@ -261,8 +261,8 @@ class _Rounds:
     """Steps 1 to 4: finds all cuts.
 
     cuts       ranges of text-0
-    ends       int64[documents of OTHER and the corpus]: where each ends in text-0
-    first_of   the number of the first document of each input of the corpus, and of all
+    ends       int64[documents of OTHER and the corpus]: the end of each in text-0
+    first_of   the number of the first document of each input of the corpus, and the number of all documents
     """
 
     def __init__(self, job: Deduplication, space: Workspace, on_step: OnStep) -> None:
@@ -343,7 +343,7 @@ class _Rounds:
     # ------------------------------------------------------------------------------------------------ read
 
     def _read(self) -> dict[str, Any]:
-        """Write the text of all documents, and where each ends. A skipped document has no text."""
+        """Write the text of all documents, and their ends. A skipped document has no text."""
         sources = [*self._job.others, *self._job.files.sources]
         n_documents, n_bytes = [0] * len(sources), 0
         progress = Progress(compressed_total=total_bytes(sources))
@@ -365,7 +365,7 @@ class _Rounds:
 
 
 def _texts_of(block: Block) -> tuple[bytes, Offsets]:
-    """The text of a block, and the sizes of its documents, skipped ones included."""
+    """The text of a block, and the sizes of its documents, including skipped ones."""
     data: bytes = block.data[: int(block.offsets[block.n_docs])].tobytes()
     sizes = np.zeros(block.n_docs + len(block.bad), np.int64)
     numbers = np.arange(block.n_docs) if block.numbers is None else block.numbers - block.first_document
@@ -378,7 +378,7 @@ def _texts_of(block: Block) -> tuple[bytes, Offsets]:
 
 @dataclass(frozen=True)
 class _Cleaned:
-    """The result for one block: what is written, and how many documents and bytes were affected."""
+    """The result for one block: the output, and the numbers of affected documents and bytes."""
 
     written: Written | None = None
     report: bytes = b""
@@ -420,14 +420,14 @@ class _Cutter:
         return _Cleaned(written, report, len(texts), n_removed)
 
     def _ends_of(self, block: Block, numbers: Int64s) -> Int64s:
-        """Where documents end in text-0. InputError if they have other sizes than when they were read."""
+        """The ends of documents in text-0. InputError if their sizes have changed since they were read."""
         first = self._first_of[block.source] + block.first_document
         after = first + block.n_docs + len(block.bad)
         if after <= self._first_of[block.source + 1]:
             ends: Int64s = np.concatenate(([self._ends[first - 1] if first else 0], self._ends[first:after]))
             if np.array_equal(np.diff(ends)[numbers], np.diff(block.offsets[: block.n_docs + 1])):
                 return ends[1:][numbers]
-        raise InputError(f"{self._sources[block.source].name}: the file has changed since it was read; start again")
+        raise InputError(f"{self._sources[block.source].name}: the file has changed since it was read; start over")
 
     def _line(self, block: Block, number: int, size: int, ranges: Int64s) -> bytes:
         name = self._sources[block.source].name
@@ -446,7 +446,7 @@ def _documents_of(cuts: Int64s, begins: Int64s, ends: Int64s) -> Int64s:
 
 @dataclass
 class _State:
-    """What has been written; the RunState of step 5."""
+    """The progress of writing; the RunState of step 5."""
 
     position: Position = BEGINNING
     progress: Progress = field(default_factory=Progress)

@@ -1,16 +1,15 @@
-"""TextRepeats finds the ranges of a text that repeat, in bounded memory.
+"""TextRepeats finds the repeated ranges of a text, in bounded memory.
 
     documents ─ find ─▶ anchors ─ group ─▶ pairs ──────────────────────────────┐
     (text, ends)          (by hash)  └───▶ marks ─ find ─▶ windows ─ group ─▶ pairs ─ verify ─▶ ranges
                                            (by place)       (by hash)          (by place)
 
-See csrc/unitok_clean.h for anchors and windows. Each list between two steps is a file of records (records.py) of which
+csrc/unitok_clean.h defines anchors and windows. Each list between two steps is a file of records (records.py), of which
 threads read a few buckets at a time. `find` reads the text from its beginning to its end, as does `verify`, because
-pairs are ordered by place; so both read their files almost sequentially, and `verify` also reads the places that they
-are compared with. Every range has been compared byte by byte, so hashes decide nothing, and the result does not depend
-on the seed.
+pairs are ordered by place. Both therefore read almost sequentially, except that `verify` also reads the text that it
+compares with. Every range has been compared byte by byte, so the result depends neither on hashes nor on the seed.
 
-Memory: a bucket with more records than memory allows is grouped in pieces. Then equal anchors may be in different
+Memory: a bucket with more records than memory allows is grouped in pieces. Equal anchors may then be in different
 pieces, so all are marked; windows that remain in each piece are grouped again.
 """
 
@@ -41,7 +40,7 @@ from pyunitok.clean.workspace import Workspace, in_order
 from pyunitok.packed import Bytes
 from pyunitok.run.plan import Progress
 
-MAX_TASK_BYTES = 4 << 20  # of text for one call
+MAX_TASK_BYTES = 4 << 20  # the maximum bytes of text for one call
 MAX_BATCH_BYTES = 64 << 20
 OnStep = Callable[[str, Progress], None]
 
@@ -51,7 +50,7 @@ class Memory:
     """Divides max_memory_bytes.
 
     task_bytes     text that one call searches
-    batch_bytes    records that wait to be written
+    batch_bytes    records that have not been written yet
     group_records  records that one call groups or verifies: each takes 24 bytes five times
     """
 
@@ -70,11 +69,11 @@ class Memory:
 
 @dataclass(frozen=True)
 class Texts:
-    """All documents, one after the other. The files are opened when they are needed.
+    """The concatenation of all documents. The files are opened when they are needed.
 
-    number   of text-NUMBER and ends-NUMBER in the workspace
-    n_bytes  of text
-    first    where the documents begin from which repeats are removed; those before are only compared with
+    number   the files are text-NUMBER and ends-NUMBER in the workspace
+    n_bytes  bytes of text
+    first    the first position from which repeats are removed; earlier documents are only compared with
     """
 
     space: Workspace
@@ -89,11 +88,11 @@ class Texts:
 
     @cached_property
     def ends(self) -> Int64s:
-        """int64[n_documents]: where each document ends."""
+        """int64[n_documents]: the end of each document."""
         return self.space.mapped(f"ends-{self.number}", np.int64, self.n_documents)
 
     def release(self) -> None:
-        """Let the system forget which pages of the files were read. They stay in its cache."""
+        """Unmap the pages of the files that were read. They stay in the system's cache."""
         for name in ("text", "ends"):
             mapped = getattr(self.__dict__.get(name), "_mmap", None)
             if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
@@ -114,9 +113,9 @@ class Texts:
 class TextRepeats:
     """Finds the repeats of one corpus.
 
-    prefix      of the names of files and steps in the workspace
+    prefix      the prefix of the names of files and steps in the workspace
     all_copies  the first copy is a repeat, too, and copies may overlap
-    on_step     (name of the step, its progress) after each part of it
+    on_step     called with (name of the step, its progress) after each part of the step
     """
 
     def __init__(
@@ -148,7 +147,7 @@ class TextRepeats:
         return step(name("compare"), lambda: self._verify(GRAMS, names), names)
 
     def find_documents(self) -> dict[str, Any]:
-        """Find documents that equal earlier ones; as find()."""
+        """Find documents that equal earlier ones. Returns the same values as find()."""
         step, name = self._space.step, self._name
         documents = step(name("find"), lambda: self._find(DOCUMENTS, name("documents"), self._all_parts()))
         found = step(
@@ -177,7 +176,7 @@ class TextRepeats:
             rest = np.empty(0, np.int64)
             for low, high in bucket_ranges(reader.counts, self._memory.group_records):
                 marks = np.concatenate((rest, np.sort(reader.read(low, high)["key"].astype(np.int64))))
-                # A document that continues behind these buckets waits for its other marks.
+                # A document that continues past these buckets waits for its other marks.
                 at = corpus.n_bytes if high == BUCKETS else (high << self._mark_shift) // MARKS_PER_BYTE
                 stop = corpus.n_documents if high == BUCKETS else int(np.searchsorted(corpus.ends, at, "right"))
                 for begin, end in corpus.parts(last, stop, self._memory.task_bytes):
@@ -189,7 +188,7 @@ class TextRepeats:
 
     @staticmethod
     def _first_marks(*places: int) -> list[int]:
-        """The least mark at each place."""
+        """The smallest mark at each place."""
         return [place * MARKS_PER_BYTE for place in places]
 
     def _find(self, kind: int, name: str, parts: Iterable[tuple[int, int, Int64s]]) -> dict[str, Any]:
@@ -293,8 +292,8 @@ class TextRepeats:
 
 
 def _complete(ranges: Int64s, more: int, stop: int) -> int:
-    """How many of ascending ranges, whose ends are to be moved by `more`, cannot touch others that begin at or after
-    `stop`, nor the other ones of these ranges."""
+    """The number of ascending ranges that are complete: after their ends are moved by `more`, they touch neither the
+    remaining ranges nor ranges that begin at or after `stop`."""
     n = int(np.searchsorted(ranges[:, 1], stop - more, "left"))
     if n == len(ranges):
         return n

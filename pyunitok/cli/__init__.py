@@ -27,7 +27,7 @@ COMMANDS = {
     "convert": "Convert a model to another file format.",
     "decode": "Decode IDS, or each line of stdin, and print the text.",
     "decontaminate": "Remove documents that contain benchmark items from a corpus.",
-    "deduplicate": "Remove text that repeats from a corpus.",
+    "deduplicate": "Remove repeated text from a corpus.",
     "detokenize": "Decode a token file back to text.",
     "duplicates": "List repeated text in an index, or remove it.",
     "encode": "Encode TEXT, or each line of stdin, and print the ids.",

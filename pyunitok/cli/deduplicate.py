@@ -37,10 +37,10 @@ REPEATS = ("min_bytes", "min_words", "keep", "cut", "max_share", "min_left", "do
               help="Write a JSON line with the removed bytes of each document to FILE.")  # fmt: skip
 @click.option("--json", "json_path", metavar="FILE", help="Write the summary as JSON to FILE.")
 @click.option("--tmp", metavar="FOLDER", type=click.Path(),
-              help="Folder for temporary files, 3 bytes for each byte of text; by default, that of CLEAN.")  # fmt: skip
+              help="Folder for temporary files, 3 bytes per byte of text; by default, that of CLEAN.")  # fmt: skip
 @running_options
-@click.option("--min-bytes", type=SIZE, metavar="N", help="The shortest repeat that is removed; 100 by default.")
-@click.option("--min-words", type=click.IntRange(1), metavar="N", help="Count words instead, and compare their bytes.")
+@click.option("--min-bytes", type=SIZE, metavar="N", help="Minimum size of a repeat. Default: 100.")
+@click.option("--min-words", type=click.IntRange(1), metavar="N", help="Minimum size in words, compared as bytes.")
 @click.option("--keep", type=click.Choice(KEEP), default="first", show_default=True,
               help="Keep the first copy, or remove all copies.")  # fmt: skip
 @click.option("--against", metavar="OTHER", multiple=True,
@@ -51,18 +51,18 @@ REPEATS = ("min_bytes", "min_words", "keep", "cut", "max_share", "min_left", "do
               help="Shrink repeats to complete characters, words or lines.")  # fmt: skip
 @click.option("--max-share", type=click.FloatRange(0, 1), metavar="SHARE",
               help="Drop a document if a larger share of its bytes repeats.")  # fmt: skip
-@click.option("--min-left", type=SIZE, metavar="N", help="Drop what is left of a document if it has fewer bytes.")
+@click.option("--min-left", type=SIZE, metavar="N", help="Drop a cut document if it has fewer bytes left.")
 @reading_options
 def deduplicate(
     inputs: tuple[str, ...], out: str, ranges: str | None, json_path: str | None, tmp: str | None, overwrite: bool,
     against: tuple[str, ...], input_format: str, doc: str, include: tuple[str, ...], exclude: tuple[str, ...],
     **options: Any,
 ) -> None:  # fmt: skip
-    """Remove text that repeats from a corpus.
+    """Remove repeated text from a corpus.
 
     CORPUS is JSONL, Parquet or text (plain, .zst, .gz, .bz2 or .xz). CLEAN has the same names, formats and
-    compressions; JSON lines that stay are copied byte for byte, and other fields are kept. Every repeat of at least
-    --min-bytes is found, at any size of the corpus, and compared byte by byte.
+    compression; unchanged JSON lines are copied byte for byte, and other fields are kept. Every repeat of at least
+    --min-bytes is found, whatever the size of the corpus, and verified byte by byte.
 
     To resume an interrupted run, run the same command again; the output is byte-identical.
 
@@ -94,7 +94,7 @@ def deduplicate(
 
 
 class _StepMeter:
-    """A context manager that shows the progress of each step and, if the job stops, says how to resume it."""
+    """A context manager that shows the progress of each step and, if the job stops, how to resume it."""
 
     def __init__(self, job: Deduplication, command: str) -> None:
         self._job, self._command = job, command
