@@ -29,8 +29,8 @@ INLINE uint64_t ones_by_byte(uint64_t v)
     return (v + (v >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
 }
 
-/* The position of the k-th 1 bit of v, from 0; v must have more than k. Without special
- * processor instructions: the sums over bytes lead to the byte. */
+/* The position of the k-th 1 bit of v, from 0; v must have more than k. Uses no
+ * special processor instructions: the sums over bytes lead to the byte. */
 static int nth_one(uint64_t v, int k)
 {
     uint64_t sums = ones_by_byte(v) * UINT64_C(0x0101010101010101);
