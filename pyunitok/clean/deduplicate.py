@@ -156,8 +156,9 @@ class Deduplicated:
     bytes, removed_bytes      bytes of text in the corpus, and those removed from it
     windows                   windows that repeated
     windows_left              windows that still repeat: cuts join text that was not adjacent, and shrunk ranges leave
-    some rounds                    the number of times that repeats were removed is_complete_already       the run was
-    finished by an earlier call
+                              some repeated text
+    rounds                    the number of times that repeats were removed
+    is_complete_already       the run was finished by an earlier call
     """
 
     read: int
