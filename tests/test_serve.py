@@ -27,7 +27,7 @@ pytest.importorskip("httpx")
 
 from starlette.testclient import TestClient
 
-from pyunitok import Tokenizer, open_index, tokenize
+from pyunitok import Tokenizer, add_words, open_index, tokenize
 from pyunitok.errors import OutputError
 from pyunitok.index.build import build_index
 from pyunitok.index.manifest import CompactOptions
@@ -357,15 +357,23 @@ def test_the_page_does_not_contact_other_hosts():
 # ------------------------------------------------------------------------------------------------------- in a browser
 
 
-@pytest.fixture(scope="module")
-def address(folder):
-    """A server process started by the command."""
-    command = [sys.executable, "-m", "pyunitok", "serve", str(folder / "idx"), "--port", "0"]
+@contextlib.contextmanager
+def serving(index):
+    """The address of a server process that the command starts for an index."""
+    command = [sys.executable, "-m", "pyunitok", "serve", str(index), "--port", "0"]
     env = commands.environment(PYTHONUNBUFFERED="1")
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as server:
         line = server.stdout.readline()
-        yield re.search(r"http://\S+", line)[0]
-        server.terminate()
+        try:
+            yield re.search(r"http://\S+", line)[0]
+        finally:
+            server.terminate()
+
+
+@pytest.fixture(scope="module")
+def address(folder):
+    with serving(folder / "idx") as ret:
+        yield ret
 
 
 @pytest.fixture(scope="module")
@@ -625,3 +633,28 @@ def test_welcome_and_order(page, address):
     page.reload()
     page.wait_for_selector(".hits a")
     assert page.inner_text("#view ol") == first
+
+
+@pytest.mark.slow
+def test_words_on_the_page(page, tmp_path):
+    lines = [json.dumps({"text": text}) + "\n" for text in ("The Cat sat", "the cat ran, a cat")] * 6
+    (tmp_path / "a.jsonl").write_text("".join(lines))
+    tokenize(tmp_path / "a.jsonl", tmp_path / "ids")
+    build_index([tmp_path / "ids"], tmp_path / "idx")
+    add_words(tmp_path / "idx")
+    with serving(tmp_path / "idx") as address:
+        page.goto(address + "?q=THE+cat")
+        page.wait_for_selector("#mode:not([hidden])")
+        page.wait_for_selector("#view:not(.loading)")
+        assert page.inner_text("#count").startswith("0 occurrences")
+        page.select_option("#mode", "case")
+        page.wait_for_selector(".hits a")
+        assert page.inner_text("#count").startswith("12 occurrences") and "mode=case" in page.url
+        page.click("text=Nearby words")
+        page.wait_for_selector("td.text")
+        assert {"sat", "ran"} <= set(page.inner_text("#view tbody").split())
+        page.click("text=After")
+        page.wait_for_selector("td.text button")
+        page.goto(address + "?q=c*&mode=wildcards&view=sources")
+        page.wait_for_selector(".sources td")
+        assert page.inner_text("#count").startswith("18 occurrences")

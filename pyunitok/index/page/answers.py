@@ -51,7 +51,7 @@ def info(index: Index, _: Parameters) -> Answer:
     return {
         "folder": index.folder.name, "tokens": index.n_tokens, "documents": index.n_documents,
         "shards": len(index.shards), "model": index.tokenizer.name, "normalizes": index.normalizes,
-        "sources": len(sources), "examples": examples(index),
+        "sources": len(sources), "examples": examples(index), "words": index.has_words,
     }  # fmt: skip
 
 

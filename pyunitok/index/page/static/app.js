@@ -1,7 +1,10 @@
 // The search page. The URL holds the state, and every change to it redraws the page. Text is never inserted as HTML.
 "use strict";
 
-const VIEWS = [["hits", "Hits"], ["next", "After"], ["previous", "Before"], ["sources", "Sources"], ["compare", "Compare"], ["trace", "Trace"]];
+const VIEWS = [["hits", "Hits"], ["next", "After"], ["previous", "Before"], ["sources", "Sources"], ["compare", "Compare"], ["trace", "Trace"], ["near", "Nearby words"]];
+// How the query is read. Every mode except the first needs an index with words.
+const MODES = [["", "exactly as written", {}], ["case", "ignoring case", { ignore_case: 1 }], ["wildcards", "words with * and ?", { ignore_case: 1, wildcards: 1 }], ["regex", "regular expressions", { ignore_case: 1, regex: 1 }]];
+const OF_WORDS = { count: "word_count", hits: "word_hits", next: "next_words", previous: "previous_words", sources: "word_sources" };
 const SORTS = [["random", "random order"], ["text", "text order"], ["rank", "index order"], ["R1", "following words"], ["L1", "preceding words"]];
 const PAGE = 50;
 const CUT_SHORT = "The search took too long and was cut short. Longer queries are faster.";
@@ -10,6 +13,7 @@ const MAX_HITS = 1000; // maximum hits per request
 const at = (id) => document.getElementById(id);
 const number = new Intl.NumberFormat("en-US");
 let running = null; // the AbortController of the current requests
+let hasWords = false; // whether the index has words
 
 // Creates an element: make("a", {href: "…", class: "x"}, child, "text", …)
 function make(name, attributes = {}, ...children) {
@@ -31,6 +35,7 @@ function state() {
     view: VIEWS.some(([name]) => name === parameters.get("view")) ? parameters.get("view") : "hits",
     sort: parameters.get("sort") || "random", // hits that are adjacent in the index are alike
     seed: parameters.get("seed") || "0",
+    mode: MODES.some(([name]) => name === parameters.get("mode")) ? parameters.get("mode") : "",
     shown: Math.min(MAX_HITS, Number(parameters.get("shown")) || PAGE),
     document: parameters.get("document"),
     begin: parameters.get("begin") || "0",
@@ -48,6 +53,7 @@ function address(changes) {
   if (s.view !== "hits") parameters.set("view", s.view);
   if (s.sort !== "random") parameters.set("sort", s.sort);
   if (s.sort === "random" && s.seed !== "0") parameters.set("seed", s.seed);
+  if (s.mode !== "") parameters.set("mode", s.mode);
   if (s.shown !== PAGE) parameters.set("shown", s.shown);
   if (s.document !== null && s.document !== undefined) {
     parameters.set("document", s.document);
@@ -80,6 +86,10 @@ function link(changes, attributes, ...children) {
 
 // ---- requests ----
 
+// The name and the parameters of a request in the mode of the state.
+const inMode = (s, name) => (s.mode ? OF_WORDS[name] : name);
+const modeOf = (s) => MODES.find(([name]) => name === s.mode)[2];
+
 function api(name, parameters, form = "json") {
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(parameters))
@@ -108,19 +118,20 @@ function downloads(name, parameters) {
 // ---- views ----
 
 async function drawHits(place, s) {
-  const parameters = { q: s.queries[0], sort: s.sort, seed: s.sort === "random" ? s.seed : null };
+  const parameters = { q: s.queries[0], sort: s.sort, seed: s.sort === "random" ? s.seed : null, ...modeOf(s) };
   const select = make("select", { id: "sort", onchange: (event) => go({ sort: event.target.value }) });
   for (const [value, name] of SORTS) select.append(make("option", { value, selected: value === s.sort }, name));
   const list = make("ol", { class: "hits" });
   const more = make("p", {});
   const again = s.sort === "random" ? link({ seed: String(Number(s.seed) + 1) }, {}, "shuffle again") : null;
   const note = make("span", { class: "quiet" });
-  place.append(make("div", { class: "tools" }, make("label", { for: "sort" }, "Sort by "), select, again, note, downloads("hits", { ...parameters, limit: MAX_HITS })), list, more);
+  place.append(make("div", { class: "tools" }, make("label", { for: "sort" }, "Sort by "), select, again, note, downloads(inMode(s, "hits"), { ...parameters, limit: MAX_HITS })), list, more);
   let shown = 0;
   const load = async (limit = PAGE) => {
-    const answer = await ask("hits", { ...parameters, offset: shown, limit, metadata: 0 });
+    const answer = await ask(inMode(s, "hits"), { ...parameters, offset: shown, limit, metadata: 0 });
     for (const hit of answer.hits) list.append(make("li", {}, hitLine(hit)));
     shown += answer.hits.length;
+    answer.reachable ??= answer.count;
     if (shown > PAGE && shown <= MAX_HITS) history.replaceState(history.state, "", address({ shown }));
     if (answer.reachable < answer.count) note.textContent = `only the first ${number.format(answer.reachable)} hits are sorted`;
     more.replaceChildren();
@@ -137,7 +148,7 @@ async function drawHits(place, s) {
     } else if (answer.approx) {
       more.append(make("span", { class: "quiet" }, CUT_SHORT));
     } else if (!answer.count) {
-      more.append(make("span", { class: "quiet" }, "This text does not occur. The search is case-sensitive, and spaces must match."));
+      more.append(make("span", { class: "quiet" }, s.mode ? "No words match." : "This text does not occur. The search is case-sensitive, and spaces must match."));
     }
   };
   await load(s.shown);
@@ -163,26 +174,41 @@ function hitLine(hit) {
 
 function drawNeighbours(name) {
   return async (place, s) => {
-    const query = s.queries[0];
-    const answer = await ask(name, { q: query });
+    const query = s.queries[0], parameters = { q: query, ...modeOf(s) };
+    const answer = await ask(inMode(s, name), parameters);
+    answer.rows ??= answer[inMode(s, name)];
     const body = make("tbody");
     for (const row of answer.rows) {
       const label = row.text === "" ? (name === "next" ? "(end of document)" : "(start of document)") : flat(row.text).replace(/ /g, "␣");
-      const extend = () => go({ queries: [name === "next" ? query + row.text : row.text + query] });
-      const text = row.is_text && row.text !== "" ? make("button", { type: "button", onclick: extend, title: "Extend the query", dir: "auto" }, label) : make("span", { class: "quiet", dir: "auto" }, label);
+      const space = s.mode ? " " : "";
+      const extend = () => go({ queries: [name === "next" ? query + space + row.text : row.text + space + query] });
+      const text = (s.mode || row.is_text) && row.text !== "" ? make("button", { type: "button", onclick: extend, title: "Extend the query", dir: "auto" }, label) : make("span", { class: "quiet", dir: "auto" }, label);
       body.append(make("tr", {}, make("td", { class: "text" }, text), make("td", { class: "wide" }, bar(row.count, answer.rows[0].count)), make("td", { class: "number" }, number.format(row.count)), make("td", { class: "number" }, percent(row.share))));
     }
-    place.append(make("div", { class: "tools" }, make("span", {}, `${number.format(answer.distinct)} distinct${answer.approx ? ", from a sample" : ""}; select one to extend the query`), downloads(name, { q: query, limit: 1000 })), table(["", "", "count", "share"], body));
+    place.append(make("div", { class: "tools" }, make("span", {}, `${number.format(answer.distinct)} distinct${answer.approx ? ", from a sample" : ""}; select one to extend the query`), downloads(inMode(s, name), { ...parameters, limit: 1000 })), table(["", "", "count", "share"], body));
   };
 }
 
 async function drawSources(place, s) {
-  const answer = await ask("sources", { q: s.queries[0] });
+  const parameters = { q: s.queries[0], ...modeOf(s) };
+  const answer = await ask(inMode(s, "sources"), parameters);
+  answer.rows ??= answer.sources;
   const body = make("tbody");
   for (const row of answer.rows)
     body.append(make("tr", {}, make("td", { class: "path" }, make("bdi", {}, row.source || "(unknown)")), make("td", { class: "wide" }, bar(row.count, answer.rows[0].count)), make("td", { class: "number" }, number.format(row.count)), make("td", { class: "number", title: "documents" }, number.format(row.documents))));
   const note = answer.approx ? make("span", {}, "based on a subset of the hits") : null;
-  place.append(make("div", { class: "tools" }, note, downloads("sources", { q: s.queries[0], limit: 1000 })), table(["source", "", "count", "documents"], body, "sources"));
+  place.append(make("div", { class: "tools" }, note, downloads(inMode(s, "sources"), { ...parameters, limit: 1000 })), table(["source", "", "count", "documents"], body, "sources"));
+}
+
+// The words around the query, those that occur there more often than elsewhere first.
+async function drawNear(place, s) {
+  const parameters = { q: s.queries[0], ...modeOf(s) };
+  const answer = await ask("collocations", parameters);
+  const body = make("tbody"), most = Math.max(1, ...answer.collocations.map((row) => row.count));
+  for (const row of answer.collocations)
+    body.append(make("tr", {}, make("td", { class: "text" }, make("bdi", {}, flat(row.text))), make("td", { class: "wide" }, bar(row.count, most)), make("td", { class: "number" }, number.format(row.count)), make("td", { class: "number", title: "in the corpus" }, number.format(row.total)), make("td", { class: "number" }, row.log_dice.toFixed(1))));
+  const note = answer.approx ? "from a sample of the hits; " : "";
+  place.append(make("div", { class: "tools" }, make("span", {}, `${note}words up to five words before or after, by logDice`), downloads("collocations", { ...parameters, limit: 1000 })), table(["", "", "count", "total", "logDice"], body));
 }
 
 async function drawCompare(place, s) {
@@ -279,7 +305,7 @@ const percent = (share) => (share >= 0.0005 ? (100 * share).toFixed(1) + " %" : 
 
 function table(heads, body, name) {
   const row = make("tr");
-  for (const head of heads) row.append(make("th", { class: ["count", "share", "documents", "per million"].includes(head) ? "number" : undefined, scope: "col" }, head));
+  for (const head of heads) row.append(make("th", { class: ["count", "share", "documents", "per million", "total", "logDice"].includes(head) ? "number" : undefined, scope: "col" }, head));
   return make("table", { class: name }, make("thead", {}, row), body);
 }
 
@@ -291,7 +317,7 @@ function complain(error) {
   at("problem").hidden = false;
 }
 
-const DRAW = { hits: drawHits, next: drawNeighbours("next"), previous: drawNeighbours("previous"), sources: drawSources, compare: drawCompare, trace: drawTrace };
+const DRAW = { hits: drawHits, next: drawNeighbours("next"), previous: drawNeighbours("previous"), sources: drawSources, compare: drawCompare, trace: drawTrace, near: drawNear };
 
 function showQuery(query) {
   const box = at("q");
@@ -308,6 +334,7 @@ async function draw() {
   const mine = running;
   const s = state(), query = s.queries[0] || "";
   showQuery(query);
+  at("mode").value = s.mode;
   document.title = query ? `${flat(query)} – pyunitok search` : "pyunitok search";
   const asked = new URLSearchParams(location.search).get("view");
   at("problem").hidden = true;
@@ -317,12 +344,12 @@ async function draw() {
   const view = make("div");
   at("view").classList.add("loading");
   const views = at("views");
-  views.replaceChildren(...VIEWS.map(([name, title]) => link({ view: name, ...NO_DOCUMENT }, { "aria-current": name === s.view ? "page" : undefined }, title)));
+  views.replaceChildren(...VIEWS.filter(([name]) => name !== "near" || hasWords).map(([name, title]) => link({ view: name, ...NO_DOCUMENT }, { "aria-current": name === s.view ? "page" : undefined }, title)));
   try {
     if (query !== "" && s.document === null) {
       at("count").textContent = "…";
-      const answer = await ask("count", { q: query });
-      const [row] = answer.counts;
+      const answer = await ask(inMode(s, "count"), { q: query, ...modeOf(s) });
+      const row = answer.counts ? answer.counts[0] : answer;
       at("count").replaceChildren(make("b", {}, occurrences(row.count, row.approx)), " of ", make("q", {}, make("bdi", {}, flat(query))));
     }
     if (s.document !== null) { at("view").replaceChildren(view); await drawDocument(view, s); }
@@ -345,6 +372,8 @@ at("search").addEventListener("submit", (event) => {
   const query = box === typed(old) ? old : box;
   go({ queries: query === "" ? [] : s.view === "compare" ? [query, ...s.queries.slice(1)] : [query], ...NO_DOCUMENT });
 });
+for (const [value, name] of MODES) at("mode").append(make("option", { value }, name));
+at("mode").addEventListener("change", () => go({ mode: at("mode").value, ...NO_DOCUMENT }));
 at("home").addEventListener("click", (event) => { event.preventDefault(); go({ queries: [], view: "hits", sort: "random", seed: "0", ...NO_DOCUMENT }); at("q").focus(); });
 at("q").addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.shiftKey || event.isComposing) return; // in an input method, Enter confirms the composition
@@ -360,7 +389,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && isTyping) return void event.target.blur();
   if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "/") { event.preventDefault(); at("q").select(); at("q").focus(); }
-  else if (/^[1-6]$/.test(event.key) && state().queries.length) go({ view: VIEWS[event.key - 1][0], ...NO_DOCUMENT });
+  else if (/^[1-7]$/.test(event.key) && event.key <= at("views").children.length && state().queries.length) go({ view: VIEWS[event.key - 1][0], ...NO_DOCUMENT });
   else if (event.key === "j" || event.key === "k") {
     const lines = [...document.querySelectorAll(".hits a")], k = lines.indexOf(document.activeElement);
     const line = lines[event.key === "j" ? k + 1 : k - 1];
@@ -372,5 +401,9 @@ fetch("/api/info.json").then((response) => response.json()).then((answer) => {
   at("info").textContent = `${answer.folder}: ${number.format(answer.tokens)} tokens, ${number.format(answer.documents)} documents${answer.normalizes ? ", normalized text" : ""}`;
   for (const query of answer.examples) at("examples").append(make("li", {}, link({ queries: [query] }, { dir: "auto" }, flat(query))));
   at("examples").hidden = !answer.examples.length;
+  hasWords = answer.words;
+  if (!hasWords) return;
+  at("mode").hidden = false;
+  if (state().queries.length) draw(); // with the view of nearby words
 }).catch(() => complain(new Error(NO_SERVER)));
 draw();
