@@ -47,16 +47,16 @@ PACKAGES = {  # of Debian, by compiler
 }
 # These test Python code. Under the sanitizers they would take minutes and reach no further C code.
 NOT_SANITIZED = [
-    "bench", "byte_convert", "checks", "clean_page", "cli",
-    "compat_bytepiece", "compat_earlier", "compat_normalizer", "compat_rwkv",
-    "compat_sentencepiece", "compat_tiktoken", "compat_trainer", "consumers", "convert", "damage", "datatrove",
-    "decontaminate", "decontaminate_parquet", "decontaminate_presets", "deduplicate", "default_vocab", "direct",
-    "duplicates", "encode_command", "export", "formats", "golden_run", "index_build", "inputs", "interrupts", "job",
-    "manifest", "merge", "metadata", "oracle_bpe", "outfile", "output", "packaging", "parquet", "parts", "progress",
-    "ranks", "ray",
-    "readahead", "readme", "remote", "resume", "rwkv_vocab", "s3", "sample", "search_cli", "sentencepiece_model",
-    "serve", "small_frames", "sniff", "stats", "train_sentencepiece", "train_shared", "typing", "unchanged", "unigram",
-    "upload", "verify", "workers", "zst",
+    "bench", "byte_convert", "checks", "clean_page", "cli", "compat_bytepiece", "compat_earlier",
+    "compat_normalizer", "compat_rwkv", "compat_sentencepiece", "compat_tiktoken", "compat_trainer", "consumers",
+    "convert", "damage", "damaged_models", "datatrove", "decontaminate", "decontaminate_parquet",
+    "decontaminate_presets", "deduplicate", "default_vocab", "direct", "drop_tokens", "duplicates",
+    "encode_command", "export", "fields", "formats", "golden_ranks", "golden_run", "index_build", "inputs",
+    "interrupts", "job", "manifest", "merge", "metadata", "oracle_bpe", "outfile", "output", "packaging", "parquet",
+    "parts", "progress", "ranks", "ray", "readahead", "readme", "remote", "resume", "rwkv_vocab", "s3", "sample",
+    "search_cli", "sentencepiece_model", "serve", "sharing", "small_frames", "sniff", "statistics", "stats",
+    "trace", "train_sentencepiece", "train_shared", "typing", "unchanged", "unigram", "upload", "verify",
+    "wide_ids", "workers", "zst",
 ]
 # Together, these use every dependency and most of its functions that the package calls.
 QUICK = ["cli", "jsonl", "manifest", "metadata", "parquet", "remote", "sentencepiece_model", "stats", "tokens", "zst"]
