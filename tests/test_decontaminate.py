@@ -40,7 +40,7 @@ def document(i: int) -> str:
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    """Two folders of JSON lines: compressed in several frames, and plain with odd spelling."""
+    """Two folders of JSON lines: compressed in several frames, and plain with unusual JSON formatting."""
     lines = [json.dumps({"id": i, "text": document(i), "score": 1.50}).encode() for i in range(1500)]
     (tmp_path / "in/a").mkdir(parents=True)
     frames = [zstandard.compress(b"".join(line + b"\n" for line in lines[k : k + 100])) for k in range(0, 1500, 100)]
@@ -168,7 +168,7 @@ def test_text_files(tmp_path):
 
 
 def test_long_lines(corpus):
-    """Lines longer than a block are copied byte for byte, or found."""
+    """Lines longer than a block are copied byte for byte, or removed if they are contaminated."""
     lines = [json.dumps({"text": f"word{k} " * 30_000 + QUESTION * (k == 1), "k": k}).encode() for k in range(3)]
     (corpus / "long.jsonl").write_bytes(b"\n".join(lines))
     found = run_decontaminate(corpus / "long.jsonl", corpus / "out.jsonl", corpus / "bench.jsonl", field="question",
@@ -215,7 +215,7 @@ UNITS = st.lists(st.sampled_from(["a", "b", "c", "A", "ß", "ss", "日", "-", ".
 @given(items=st.lists(UNITS, min_size=1, max_size=4), texts=st.lists(UNITS, max_size=8), n=st.integers(1, 5),
        max_common=st.one_of(st.none(), st.integers(1, 3)), min_share=st.sampled_from([0.0, 0.5, 1.0]))  # fmt: skip
 def test_like_the_oracle(tmp_path_factory, items, texts, n, max_common, min_share):
-    """Which documents are dropped, from the definition."""
+    """The dropped documents are those that the definition gives."""
     folder = tmp_path_factory.mktemp("oracle")
     (folder / "b.jsonl").write_text("".join(json.dumps({"q": item}) + "\n" for item in items))
     (folder / "c.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
@@ -315,7 +315,7 @@ def test_signals(corpus, number, code, max_common, is_cleaning):
 @pytest.mark.parametrize("n", [1, 2, 5])
 @pytest.mark.parametrize("options", [{"max_common": None}, {"max_common": 8}, {"preset": "palm", "report": "h"}])
 def test_shards_make_the_same_output(corpus, n, options):
-    """The files, the report and the table of all shards are those of one run, in any order of the shards."""
+    """All shards together give the files, report and table of one run, whatever their order."""
     for k in range(3):
         lines = [json.dumps({"text": document(100 * k + i)}) for i in range(70)]
         (corpus / f"in/{k}.jsonl.gz").write_bytes(gzip.compress(("\n".join(lines) + "\nbad\n").encode()))

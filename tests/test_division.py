@@ -45,7 +45,7 @@ def tokens_of(path: Path) -> list[str]:
 
 
 def long_text(rng: random.Random, tokens: list[str], n: int = 12) -> bytes:
-    """Hard texts; between some of them are invalid bytes, and spaces are at the end of some."""
+    """Hard texts, joined, with invalid bytes between some and spaces after some."""
     parts = [byte_texts.text(rng, tokens).encode() for _ in range(n)]
     for k in range(0, n, 3):
         parts[k] += rng.choice([b"\xff", b"\xc3", b"\xe3\x81", b"\x80a", b"", b"  ", b" \n", "\u3000 ".encode()])
@@ -124,7 +124,7 @@ def test_beside_a_token(token: dict[str, bool], form: str | None, tmp_path: Path
 
 
 def test_marks_stay_with_their_letter(tmp_path: Path) -> None:
-    """NFC would compose them: a text is not divided between them, or where the rest of it may change a character."""
+    """NFC composes a letter and its marks: texts are not divided there, or where later text may change a character."""
     tokenizer = opened(GOLDEN / "qwen2.json")
     for text in ("e\u0301", "\u1112\u1161\u11ab", "か\u3099", "a\u0323\u0301", "한\u11ab"):
         data = ("x" * 100 + ". " + text + ". " + "y" * 100).encode()
@@ -136,7 +136,7 @@ def test_marks_stay_with_their_letter(tmp_path: Path) -> None:
 
 
 def test_boundaries_of_normalization() -> None:
-    """Dividing a text where is_normal_around() allows it changes no normal form, for any two characters."""
+    """Dividing a text where is_normal_around() allows it keeps its normal form, for any two characters."""
     rng = random.Random(4)
     lively = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000 and not is_inert(chr(c))]
     n_divided = 0
@@ -212,7 +212,7 @@ def test_chunks_of_kimi(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_document_of_many_blocks(tmp_path: Path) -> None:
-    """tokenize reads it in blocks that are much smaller, with the ids of the complete document."""
+    """tokenize reads a document in much smaller blocks and gives the ids of the complete document."""
     rng = random.Random(6)
     for name in ("prefix_space", "neox", "llama3", "tokens"):
         tokenizer = opened(GOLDEN / f"{name}.json")

@@ -3,7 +3,7 @@
     model.utk       a Unigram model, native
     in/             the inputs
     whole/ids …     the token file made from them, with all its sidecars
-    begun/ids …     the same run, interrupted in the middle of a long document: OUT.partial and others, and the journal
+    begun/ids …     the same run, interrupted in the middle of a long document: the .partial files and the journal
 
 `python tests/test_golden_run.py` recreates the folder. Use it only if a format has changed on purpose; then move the
 old files to a folder of their own, and test how they are rejected.

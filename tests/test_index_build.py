@@ -261,7 +261,7 @@ def test_many_hits_of_a_compact_index_are_sampled(tokens: Path, tmp_path: Path, 
     assert source.approx and source.hits == total
     assert compact.find("e", 1000).total == total and len(compact.find("e", 1000)) == total  # pages are exact
     shown = run("search", str(tmp_path / "compact"), "e", "--documents")
-    assert f"{total:,} occurrences in about {found.n_documents} documents; estimated from 60 of them" in shown
+    assert f"{total:,} occurrences in about {found.n_documents} documents; estimated from 60 occurrences" in shown
     assert "estimated from 60" in run("search", str(tmp_path / "compact"), "e", "--by-source")
     shown = run("search", str(tmp_path / "idx"), "e", "--documents")
     assert f"{total:,} occurrences in {len(exact)} documents\n" in shown

@@ -267,8 +267,8 @@ static int64_t advance(const unitok_normalizer *n, sink *s, const uint8_t *text,
     return n_taken ? n_taken : step(n, s, text, n_bytes);
 }
 
-/* Before each step the capacity must be max_step_bytes, the maximum output of one item, so no code in
- * a step checks it. The state between calls consists of three fields of the sink: the number of held
+/* Before each step, max_step_bytes of capacity must be left, the maximum output of one item, so no
+ * code in a step checks it. The state between calls consists of three fields of the sink: the number of held
  * bytes, whether the text has started, and whether it follows a space. */
 int64_t unitok_normalize_some(const unitok_normalizer *normalizer, unitok_normalize_state *state,
                               const uint8_t *text, int64_t n_bytes, int64_t *io_consumed,

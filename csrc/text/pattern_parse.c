@@ -65,7 +65,7 @@ static int32_t parse_dollar(pattern_parser *p)
     return new_set_node(p, TREE_ASSERT, &set, 1);
 }
 
-/* Adds the characters with which `node` can match. Rejects nodes for which one character does not
+/* Adds the characters that `node` can match. Rejects nodes whose match one character does not
  * decide. */
 static int add_lookahead(pattern_parser *p, int64_t start, int32_t node, char_set *set, int *at_end)
 {

@@ -81,7 +81,7 @@ pattern_option = click.option(
 
 
 def with_pattern(context: click.Context, _option: click.Parameter, name: str | None) -> Any:
-    """The model of --model; opened already if --pattern is for it."""
+    """The model of --model, already opened if --pattern was given."""
     pattern = context.meta.get(_PATTERN)
     return name if pattern is None else open_stated(name, pattern)
 
@@ -94,7 +94,7 @@ def _model_option(**settings: Any) -> Callable[[Command], Command]:
 
 model_option = _model_option(
     callback=with_pattern,
-    help="A model file or a folder that holds one, unitok-v1 (the default) or rwkv-world. Some tokenizer.json files"
+    help="A model file, a folder that contains one, unitok-v1 (the default) or rwkv-world. Some tokenizer.json files"
     " require `pip install 'pyunitok[huggingface]'`.",
 )
 # Commands that read token files get a Tokenizer, or None for the model that the manifest names.

@@ -68,7 +68,7 @@ class _Quoting(Sectioned):
 @click.option(
     "--all-of", metavar="A|B", multiple=True, help="Count places that match A or B. May be repeated; all must match."
 )
-@click.option("--within", type=click.IntRange(0), help="With --all-of: maximum distance of the matches in tokens.")
+@click.option("--within", type=click.IntRange(0), help="With --all-of: maximum distance of matches, in tokens.")
 @click.option("--ngrams", metavar="N", type=click.IntRange(1), help="List the most frequent sequences of N tokens.")
 @click.option(
     "--min-count", type=click.IntRange(1), default=2, show_default=True,
@@ -364,7 +364,7 @@ def _amount(answer: dict[str, Any]) -> str:
     text = f"{'at least ' if answer['approx'] and not sampled else ''}{n:,} occurrence{'s' * (n != 1)}"
     if "n_documents" in answer:
         text += f" in {'about ' if sampled else ''}{counted(answer['n_documents'], 'document')}"
-    return text + (f"; estimated from {sampled:,} of them" if sampled else "")
+    return text + (f"; estimated from {sampled:,} occurrences" if sampled else "")
 
 
 def _show_hits(answer: dict[str, Any], before: int) -> None:

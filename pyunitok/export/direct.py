@@ -42,7 +42,7 @@ class Direct:
     overwrite: bool = False
 
     def check(self) -> None:
-        """OutputError, before any work, if an option is invalid or a file must not be written."""
+        """OutputError, before any work, if an option is invalid or a file cannot be written or replaced."""
         writer = module(self.to)
         self.options.check(writer.TAKES, self.to)
         own = {self.out, *sidecars(self.out)}

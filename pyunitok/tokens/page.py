@@ -134,7 +134,7 @@ def picture(svg: bytes, alt: str) -> str:
 
 
 def table(cells: Table, left: Sequence[int], code: int | None = None) -> str:
-    """An HTML table. Columns `left` are text and all others numbers; column `code` has pieces, with visible spaces."""
+    """An HTML table. Columns `left` contain text and all others numbers; column `code` contains pieces."""
 
     def row(line: tuple[str, ...], tag: str) -> str:
         marks = ["" if k in left else " class=n" for k in range(len(line))]

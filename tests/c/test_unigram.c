@@ -1,5 +1,5 @@
-/* test_unigram.c - compares Viterbi by segments, in parts and with a memo with the plain definition
- * on the complete document */
+/* test_unigram.c - compares Viterbi (by segments, in parts, with a memo) to the plain definition,
+ * applied to the complete document */
 #define _DEFAULT_SOURCE
 
 #include "test_alloc.h"
@@ -38,7 +38,7 @@ static unigram *build(void)
 
 /* ------------------------------------------------------------------------------ Definition ---- */
 
-/* A cell as in sentencepiece 0.2.3, which is set or not independently of its sum. Float sums are
+/* A cell as in sentencepiece 0.2.3: whether it is set does not depend on its sum. Float sums are
  * stored as doubles. */
 struct slow_cell {
     double sum;
@@ -557,7 +557,7 @@ static void random_slices(const uint8_t *from, int64_t n_from, uint8_t *text, in
     }
 }
 
-/* Compares lanes with following one byte at a time, across borders of parts. */
+/* Compares lanes with a walk of one byte at a time, across the borders of parts. */
 static void check_following(const endings *a, const uint8_t *bytes, int64_t n_bytes)
 {
     static endings_place places[TEXT_MAX];
@@ -596,8 +596,8 @@ static const char *const letters[] = {"日", "本", "語", "の", "は", "。", 
                                       " ",  "é",  "😀", "가", "\0", "漢", "Z"};
 enum { LETTERS = 12 }; /* the others are not in any piece */
 
-/* Writes n_chars random letters, the first ones more often; returns their bytes. "\0" is a letter
- * too. */
+/* Writes n_chars random letters, preferring the first of `letters`; returns their bytes. "\0" is a
+ * letter too. */
 static int64_t random_word(uint8_t *out, int64_t n_chars, int64_t n_letters)
 {
     int64_t n = 0;
