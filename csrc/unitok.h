@@ -13,7 +13,7 @@
  *                                         unitok_state: carried over to the next part of a document
  *
  *     unitok_normalizer    stands alone: SentencePiece's normalization without a model
- *     unitok_paths         several ways to encode a text; refers to nothing
+ *     unitok_paths         several ways to encode a text; keeps no pointer to other objects
  *
  * Lifetimes and threads. Models and normalizers are immutable and may be shared by any number of
  * threads, except while unitok_model_complete runs. A scratch belongs to one call at a time and to
@@ -189,15 +189,15 @@ typedef struct unitok_model_info {
     int64_t unknown_id;      /* the id of an unknown character, or -1 */
     int64_t max_piece_bytes; /* the length of the longest piece */
     int64_t memory_bytes;    /* of the model, including the bytes given to unitok_model_load */
-    int64_t trie_bytes;      /* of these, the engine */
+    int64_t trie_bytes;      /* the part of it that the engine takes */
     int32_t kind;            /* an enum unitok_kind */
     int32_t flags;           /* of enum unitok_model_flags */
-    int32_t id_bytes;        /* 2: ids are uint16_t; 4: uint32_t, as an id exceeds UNITOK_ID_MAX */
+    int32_t id_bytes;        /* 2: ids are uint16_t; 4: uint32_t, if an id exceeds UNITOK_ID_MAX */
     int32_t engine;          /* an enum unitok_engine */
     int32_t cpu;             /* the enum unitok_cpu in use, never AUTO */
-    /* normalized text holds U+2581 as one byte, a space, also for UNITOK_ENCODE_PREPARED */
+    /* normalized text stores U+2581 as one byte, a space, even with UNITOK_ENCODE_PREPARED */
     int32_t is_compact;
-    int32_t is_whole;    /* documents cannot be cut: each is one segment, in O(n_bytes) memory */
+    int32_t is_whole;    /* documents cannot be cut: each is one segment, of O(n_bytes) memory */
     int32_t is_complete; /* unitok_model_complete has nothing left to do */
 } unitok_model_info;
 
@@ -215,9 +215,9 @@ int32_t unitok_model_new(const unitok_spec *spec, int32_t engine, int32_t cpu, u
                          unitok_error *error);
 
 /* Like unitok_model_new, but opens a native model: bytes[0..n_bytes-1], aligned to 8. The model
- * keeps them and reads its tables in place; they must not change during its life. Every index in
- * the file is checked: hostile bytes cause UNITOK_ERROR_FORMAT or UNITOK_ERROR_VOCABULARY, never an
- * access outside `bytes`. Bytes after the image are ignored. The checksum is not verified: see
+ * keeps them and reads its tables in place; they must not change during its lifetime. Every index
+ * in the file is checked: hostile bytes cause UNITOK_ERROR_FORMAT or UNITOK_ERROR_VOCABULARY, never
+ * an access outside `bytes`. Bytes after the image are ignored. The checksum is not verified: see
  * UNITOK_NATIVE_CHECKSUM_AT. */
 int32_t unitok_model_load(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu,
                           unitok_model **ret, unitok_error *error);
@@ -236,8 +236,8 @@ void unitok_model_get_info(const unitok_model *model, unitok_model_info *ret);
  * size. If capacity is smaller, writes nothing. */
 int64_t unitok_model_save(const unitok_model *model, uint8_t *out, int64_t capacity);
 
-/* Where a native file stores its XXH64 (seed 0, little-endian u64), and the first byte that it
- * covers; it covers all bytes from there to the end. */
+/* Where a native file stores its XXH64 (seed 0, little-endian u64), and the first byte that the
+ * hash covers; it covers all bytes from there to the end. */
 #define UNITOK_NATIVE_CHECKSUM_AT 16
 #define UNITOK_NATIVE_CHECKED_FROM 24
 
@@ -289,7 +289,7 @@ typedef struct unitok_proto {
     int64_t n_rest_bytes;
     int64_t charsmap_at, n_charsmap_bytes; /* in the file; 0 and 0 if it has none */
     int64_t unknown_id;                    /* of the piece of type UNKNOWN, or -1 */
-    int32_t n_byte_pieces;                 /* how many of <0x00> to <0xFF> it has */
+    int32_t n_byte_pieces;                 /* how many of <0x00> to <0xFF> are pieces */
     int32_t has_texts;                     /* a piece is NORMAL, USER_DEFINED or UNUSED */
     int32_t is_finite;                     /* all scores are finite */
 } unitok_proto;
@@ -331,7 +331,7 @@ typedef struct unitok_normalizer_info {
     int32_t is_compact; /* the compact form is available */
 } unitok_normalizer_info;
 
-/* Builds one from the flags, charsmap and USER_DEFINED pieces of `spec`. `cpu` is an enum
+/* Builds a normalizer from the flags, charsmap and USER_DEFINED pieces of `spec`. `cpu` is an enum
  * unitok_cpu. UNITOK_ERROR_VOCABULARY: the charsmap is invalid; hostile bytes are safe. O(bytes):
  * about 2 ms for a charsmap of 240 KB. */
 int32_t unitok_normalizer_new(const unitok_spec *spec, int32_t cpu, unitok_normalizer **ret,
@@ -355,7 +355,7 @@ int64_t unitok_normalize(const unitok_normalizer *normalizer, const uint8_t *tex
 int64_t unitok_model_normalize(const unitok_model *model, const uint8_t *text, int64_t n_bytes,
                                uint8_t *out, int64_t *norm_to_orig, int64_t capacity);
 
-/* The state of a text that is normalized part by part. All zeros at its start. */
+/* The state of a text that is normalized part by part. All zeros at the start of the text. */
 typedef struct unitok_normalize_state {
     int64_t n_held_bytes; /* spaces that are removed if the text ends here */
     int32_t is_verbatim;  /* set by the caller at the start: 1 for the verbatim form */
@@ -366,8 +366,8 @@ typedef struct unitok_normalize_state {
 
 /* Normalizes text[*io_consumed..n_bytes-1] to out[0..result-1] and advances *io_consumed. Returns
  * when the text is consumed or the remaining capacity is less than step_bytes.
- *   n_bytes  the end of the text with last = 1, and then call until state->is_ended; or with last =
- *            0 a point that unitok_normalize_split returned
+ *   n_bytes  with last = 1, the end of the text; then call until state->is_ended is set. With
+ *            last = 0, a point that unitok_normalize_split returned
  * Nothing after n_bytes is read, and the text before *io_consumed is no longer needed. The form is
  * compact if available, unless is_verbatim is set. Faster than unitok_normalize, but without
  * offsets. */
@@ -430,9 +430,8 @@ typedef struct unitok_json_place {
 
 /* Reads one string of each line of lines[0..n_bytes-1] as UTF-8 into a packed list.
  *   cpu      an enum unitok_cpu
- *   names    the path to the string, n_names >= 1: the string is the member called by the last
- *            name, in the object called by the name before it, and so on outwards to the line's
- *            object
+ *   names    the path to the string, n_names >= 1: the string is the member with the last name, in
+ *            the object with the name before it, and so on outwards to the line's object
  *   out      [0..n_bytes-1]; does not overlap lines
  *   offsets  [0..max_docs]
  * If members have the same name, the last one counts. Blank lines are skipped, and the last line
@@ -474,8 +473,9 @@ int32_t unitok_find_merges(const uint8_t *data, const int64_t *offsets, int64_t 
  * UTF-8 character combine with nothing. O(n_bytes). */
 int32_t unitok_is_normal(const uint8_t *text, int64_t n_bytes, int32_t with_compatibility);
 
-/* Returns 1 if text[0..at-1] and text[at..n_bytes-1], 0 < at < n_bytes, can be normalized independently,
- * whatever follows, and at least `reach` bytes on both sides are in that form. May return 0 if they can. */
+/* Returns 1 if text[0..at-1] and text[at..n_bytes-1], 0 < at < n_bytes, can be normalized
+ * independently, whatever follows, and at least `reach` bytes on both sides are in that form. May
+ * return 0 even if both are true. */
 int32_t unitok_is_normal_around(const uint8_t *text, int64_t n_bytes, int64_t at, int64_t reach,
                                 int32_t with_compatibility);
 
@@ -499,8 +499,9 @@ void unitok_finder_free(unitok_finder *finder);
 /* Returns 1 if a token occurs in data[0..n_bytes-1], whatever its flags; otherwise 0. */
 int32_t unitok_finder_matches(const unitok_finder *finder, const uint8_t *data, int64_t n_bytes);
 
-/* Returns 0 if text[0..at-1] and text[at..n_bytes-1] can be searched independently, whatever follows,
- * and no token is next to text[at], where a character begins, 0 < at < n_bytes; otherwise 1. */
+/* Returns 0 if text[0..at-1] and text[at..n_bytes-1] can be searched independently, whatever
+ * follows, and no token begins or ends at text[at]; otherwise 1. A character must begin at
+ * text[at], 0 < at < n_bytes. */
 int32_t unitok_finder_reaches(const unitok_finder *finder, const uint8_t *text, int64_t n_bytes,
                               int64_t at);
 
@@ -523,8 +524,8 @@ int64_t unitok_finder_split(const unitok_finder *finder, const uint8_t *data,
 /* A pre-tokenizer pattern: regular expressions that divide a text into pieces. */
 typedef struct unitok_pattern unitok_pattern;
 
-/* Compiles parts[0..n_bytes-1], as csrc/text/pattern.h explains. Takes less than 100 ms for any
- * parts. */
+/* Compiles parts[0..n_bytes-1], as csrc/text/pattern.h explains. Takes less than 100 ms, whatever
+ * the parts. */
 int32_t unitok_pattern_new(const uint8_t *parts, int64_t n_bytes, unitok_pattern **ret,
                            unitok_error *error);
 void unitok_pattern_free(unitok_pattern *pattern);
@@ -536,7 +537,7 @@ int64_t unitok_pattern_split(const unitok_pattern *pattern, const uint8_t *text,
                              int64_t *offsets, int64_t capacity);
 
 /* Returns the last position of a text where a piece ends whatever follows the text, and where
- * dividing the text does not change the pieces of either side; 0 if there is none. O(bytes after
+ * dividing the text does not change the pieces on either side; 0 if there is none. O(bytes after
  * it). */
 int64_t unitok_pattern_last_cut(const unitok_pattern *pattern, const uint8_t *text,
                                 int64_t n_bytes);
@@ -550,8 +551,8 @@ typedef struct unitok_scratch unitok_scratch;
 unitok_scratch *unitok_scratch_new(const unitok_model *model);
 void unitok_scratch_free(unitok_scratch *scratch);
 
-/* The state from which the next part of a document continues: the running sum of scores, held
- * spaces. All zeros at the start of a document. */
+/* The state from which the next part of a document continues: the running sum of scores, and the
+ * spaces held back. All zeros at the start of a document. */
 typedef struct unitok_state {
     double sum;
     int64_t position; /* in the normalized text; samples depend on it */
@@ -565,7 +566,8 @@ typedef struct unitok_state {
 void unitok_state_save(const unitok_state *state, uint8_t *out);
 
 /* Reads a state that unitok_state_save wrote. UNITOK_ERROR_FORMAT, and *ret unchanged, if the bytes
- * are not a valid state. A state that was read is safe to encode with, whatever the bytes are. */
+ * are not a valid state. A state that was read without an error is safe to use for encoding,
+ * whatever the bytes are. */
 int32_t unitok_state_load(const uint8_t *bytes, int64_t n_bytes, unitok_state *ret,
                           unitok_error *error);
 
@@ -580,8 +582,8 @@ enum unitok_encode_flags {
 };
 
 /* The capacity that encoding needs beyond the ids themselves. For LONGEST and BytePiece, n_bytes +
- * UNITOK_ENCODE_SLACK is enough for n_bytes of text. Other models may need more, where
- * normalization lengthens the text or characters become bytes. */
+ * UNITOK_ENCODE_SLACK is enough for n_bytes of text. Other models may need more if normalization
+ * lengthens the text or characters become bytes. */
 #define UNITOK_ENCODE_SLACK 16
 
 /* Encodes one document into ids[0..capacity-1], uint16_t or uint32_t, depending on id_bytes of
@@ -630,7 +632,7 @@ typedef struct unitok_sampling {
     int64_t n_best; /* 2..1024 */
     double alpha;
     uint64_t seed, input;
-    uint64_t document;        /* the number of the first document; the next ones count up */
+    uint64_t document;        /* the number of the first document; the others follow it */
     const int64_t *documents; /* NULL, or the number of each document instead */
 } unitok_sampling;
 
@@ -678,8 +680,8 @@ enum unitok_sample_flags {
 };
 
 /* Draws n samples of p ~ exp(alpha * score) from a Unigram model; `method` of `sampling` is
- * ignored. With replacement, a score is the logarithm of p; without, that of the probability of
- * being among the n (csrc/encoders/sampler.h, nbest.h). */
+ * ignored. With replacement, a score is the logarithm of p; without replacement, it is the
+ * logarithm of the probability of being among the n (csrc/encoders/sampler.h, nbest.h). */
 int32_t unitok_sample_paths(const unitok_model *model, unitok_scratch *scratch,
                             const unitok_sampling *sampling, const uint8_t *text, int64_t n_bytes,
                             int64_t n, int32_t flags, unitok_paths **ret, unitok_error *error);

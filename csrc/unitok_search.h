@@ -11,7 +11,7 @@
  * Lifetimes and threads. A sorter, a shard and unitok_repeats borrow the caller's arrays: these
  * must outlive them and not change, except that the sorter writes the suffix array. A shard is a
  * struct that the caller fills; nothing is freed with it. Shards and pieces are immutable and may
- * be shared by any number of threads and by each other; a sorter and unitok_repeats belong to one
+ * be shared by any number of threads, in any combination; a sorter and unitok_repeats belong to one
  * call at a time. Every object is freed by its own function, which accepts NULL. The conventions
  * are those of unitok.h.
  *
@@ -25,9 +25,9 @@
 /* -------------------------------------------------------------------------- Suffix sorting ---- */
 
 /* Sorts the suffixes of a text of uint8, uint16 or uint32 symbols by induced sorting, in linear
- * time for every text. The suffix array lists where the suffixes begin, smallest first. They
- * compare symbol by symbol as numbers, and a suffix that is a prefix of another one is smaller.
- * Sorting is divided into steps, so that the caller can show progress and stop:
+ * time for every text. The suffix array lists where the suffixes begin, smallest first. Suffixes
+ * are compared symbol by symbol, as numbers, and a suffix that is a prefix of another one is
+ * smaller. Sorting is divided into steps, so that the caller can show progress and stop:
  *
  *     unitok_suffix_new(...);
  *     do unitok_suffix_step(suffix, budget, &progress, &error); while (progress < 1); */
@@ -36,10 +36,10 @@ typedef struct unitok_suffix unitok_suffix;
 /* The longest text with positions of 4 bytes: the sorter needs their top bit. */
 #define UNITOK_SUFFIX_MAX_32 2147483647
 
-/* Begins to sort text[0..n-1] into sa[0..n-1]; the sorter keeps both. sa need not be initialised,
- * and is not a suffix array before the last step.
+/* Begins to sort text[0..n-1] into sa[0..n-1]; the sorter keeps both. sa need not be initialized,
+ * and becomes a suffix array only in the last step.
  *   symbol_bytes    1, 2 or 4
- *   n_symbols       symbol_bytes 4: all symbols are below it, at most 2^31; otherwise ignored
+ *   n_symbols       if symbol_bytes is 4, all symbols are below it, at most 2^31; otherwise ignored
  *   position_bytes  4 (n <= UNITOK_SUFFIX_MAX_32) or 8
  * Memory besides the two arrays: 8 positions per symbol of the alphabet (2 MiB for uint16 with
  * positions of 4 bytes) and one or two bits per symbol of text. Up to 0.4 * n positions more are
@@ -57,12 +57,12 @@ int32_t unitok_suffix_step(unitok_suffix *suffix, int64_t budget, double *ret_pr
                            unitok_error *error);
 void unitok_suffix_free(unitok_suffix *suffix);
 
-/* Ids have 2 or 4 bytes, and are below one of these two limits. Ids of 4 bytes that are not are
- * taken modulo the limit when they are read, so that no table is exceeded. */
+/* Ids have 2 or 4 bytes, and are below one of these two limits. Larger ids of 4 bytes are reduced
+ * modulo the limit when they are read, so that they stay within the tables. */
 #define UNITOK_SEARCH_IDS_16 65536
 #define UNITOK_SEARCH_IDS_32 262144
 
-/* Replaces text[i], an id of id_bytes bytes, by rank[text[i]], unless rank is NULL, and adds the
+/* Replaces text[i], an id of id_bytes bytes, with rank[text[i]], unless rank is NULL, and adds the
  * number of times that each result occurs to `counts`, which like `rank` has an entry for every id.
  * Returns -1, or the first i whose id is out of range, where it stops. */
 int64_t unitok_suffix_rank(void *text, int64_t n, int32_t id_bytes, const uint32_t *rank,
@@ -70,11 +70,11 @@ int64_t unitok_suffix_rank(void *text, int64_t n, int32_t id_bytes, const uint32
 
 /* Compute common prefixes in three steps, each of which may be divided into ranges begin..end-1, 0
  * <= begin <= end <= n:
- *   1. unitok_suffix_phi   phi[sa[r]] = sa[r - 1], and n for r = 0. phi[0..n-1] must be n before.
- *                          Returns -1, or the first r whose sa[r] is not below n
+ *   1. unitok_suffix_phi   phi[sa[r]] = sa[r - 1], and n for r = 0. All of phi[0..n-1] must be n on
+ *                          entry. Returns -1, or the first r whose sa[r] is not below n
  *   2. unitok_suffix_plcp  phi[i] becomes the number of symbols that suffix i has in common with
- *                          suffix phi[i]. The ranges must be in order; `common` is 0 at first, then
- *                          the result of the previous call
+ *                          suffix phi[i]. The ranges must be in order; `common` is 0 in the first
+ *                          call, then the result of the previous call
  *   3. the caller          lcp[r] = phi[sa[r]]
  * O(n) in all. Any sa is safe. */
 int64_t unitok_suffix_phi(const void *sa, int64_t n, int32_t position_bytes, void *phi,
@@ -84,10 +84,10 @@ int64_t unitok_suffix_plcp(const void *text, int64_t n, int32_t symbol_bytes, vo
 
 /* Checks that sa[0..n-1] is the suffix array of text[0..n-1], in ranges begin..end-1 that must be
  * in order.
- *   rank    NULL, or [0..n_symbols-1]: suffixes compare by rank[symbol]
+ *   rank    NULL, or [0..n_symbols-1]: suffixes are compared by rank[symbol]
  *   starts  [0..n_symbols]: starts[c] suffixes begin with a symbol (a rank) below c; not
  *           decreasing, at most n
- *   heads   [0..n_symbols-1]: a copy of starts at first; the calls update it
+ *   heads   [0..n_symbols-1]: initially a copy of starts; the calls update it
  * Returns -1, or the first r that proves the array wrong. Any sa is safe. Reads the text in random
  * order, and allocates nothing. */
 int64_t unitok_suffix_check(const void *text, int64_t n, int32_t symbol_bytes, const uint32_t *rank,
@@ -133,8 +133,8 @@ void unitok_search_tokens(const unitok_search_shard *shard, const uint32_t *ids,
                           int64_t *lo, int64_t *hi);
 
 /* Lists the distinct tokens that follow the first `depth` tokens of suffixes lo..hi-1, which must
- * agree in these, by ascending rank, and how often each follows. Returns their number, and writes
- * the first `capacity`. O(distinct * log n). */
+ * all begin with the same `depth` tokens, by ascending rank, and how often each follows. Returns
+ * their number, and writes the first `capacity`. O(distinct * log n). */
 int64_t unitok_search_next(const unitok_search_shard *shard, int64_t lo, int64_t hi, int64_t depth,
                            uint32_t *ids, int64_t *counts, int64_t capacity);
 
@@ -145,7 +145,7 @@ void unitok_search_previous(const unitok_search_shard *shard, int64_t lo, int64_
 
 /* Lists the sequences of n_tokens tokens that occur at least min_count times, in the order of the
  * suffix array: the position of one occurrence, and the count. Reads about n_suffixes suffixes from
- * *io_rank on and advances it; n means that all are read. Returns how many it wrote, at most
+ * *io_rank on and advances it; n means that all have been read. Returns how many it wrote, at most
  * `capacity`, which is at least 1. */
 int64_t unitok_search_ngrams(const unitok_search_shard *shard, int64_t n_tokens, int64_t min_count,
                              int64_t n_suffixes, int64_t *io_rank, uint32_t *positions,
@@ -159,15 +159,15 @@ void unitok_search_sizes(const void *ids, int32_t id_bytes, const uint32_t *size
 /* The bytes of every id, sorted: required to search for text. */
 typedef struct unitok_search_pieces unitok_search_pieces;
 
-/* Builds them.
+/* Builds the sorted pieces.
  *   data, offsets  the bytes of ids 0..n_pieces-1; an id without bytes matches nothing
  *   n_ids          UNITOK_SEARCH_IDS_16 or UNITOK_SEARCH_IDS_32, as in the shards; at least n_pieces
  *   drops_space    [0..n_pieces-1]: 1 if decoding drops the first byte, a space, of this id at the
  *                  start of a document
- *   rank           [0..n_ids-1]: as in the shards. Fastest if it rises by one from piece to piece in
- *                  byte order
- *   order          the suffix array of the pieces as symbols byte + 1, each piece followed by a 0:
- *                  as many entries as there are bytes and ids
+ *   rank           [0..n_ids-1]: as in the shards. Searches are fastest if it increases by one from
+ *                  piece to piece in byte order
+ *   order          the suffix array of the pieces, with byte + 1 as the symbol of a byte and a 0
+ *                  after each piece: one entry for each byte and each piece
  * Memory: about 9 bytes for each byte of the pieces, and 5 for each of n_ids. */
 int32_t unitok_search_pieces_new(const uint8_t *data, const int64_t *offsets,
                                  const uint8_t *drops_space, int64_t n_pieces, int64_t n_ids,
@@ -194,7 +194,7 @@ int32_t unitok_search_count(const unitok_search_pieces *pieces, const unitok_sea
                             int64_t max_work, int64_t *counts, uint8_t *is_approx,
                             unitok_error *error);
 
-/* Occurrences of a text: for each r of lo..hi-1 one that begins `back` tokens before the suffix
+/* Occurrences of a text: for each r in lo..hi-1, one that begins `back` tokens before the suffix
  * sa[r], `skip` bytes into that token. */
 typedef struct unitok_search_run {
     int64_t lo, hi;
@@ -202,8 +202,8 @@ typedef struct unitok_search_run {
 } unitok_search_run;
 
 /* Like unitok_search_count, but lists the occurrences of one text as runs (*ret)[0..*ret_n-1], for
- * unitok_search_runs_free. Stops after max_hits or more. Every occurrence is in exactly one run;
- * equal calls return equal runs. */
+ * unitok_search_runs_free. Stops once it has max_hits or more. Every occurrence is in exactly one
+ * run; equal calls return equal runs. */
 int32_t unitok_search_find(const unitok_search_pieces *pieces, const unitok_search_shard *shard,
                            const uint8_t *text, int64_t n_bytes, int64_t max_hits, int64_t max_work,
                            unitok_search_run **ret, int64_t *ret_n, uint8_t *is_approx,
@@ -211,7 +211,7 @@ int32_t unitok_search_find(const unitok_search_pieces *pieces, const unitok_sear
 void unitok_search_runs_free(unitok_search_run *runs);
 
 /* Finds the ends of occurrences of n_bytes bytes that begin skips[k] bytes into token tokens[k], k
- * < n_hits: in token last[k], whose first used[k] >= 1 bytes belong to the occurrence. */
+ * < n_hits: occurrence k ends in token last[k], whose first used[k] >= 1 bytes belong to it. */
 void unitok_search_ends(const unitok_search_pieces *pieces, const unitok_search_shard *shard,
                         const int64_t *tokens, const int64_t *skips, int64_t n_hits,
                         int64_t n_bytes, int64_t *last, int64_t *used);
@@ -254,14 +254,14 @@ int32_t unitok_repeats_new(const unitok_search_shard *const *shards, int32_t n_s
                            int64_t n_tokens, unitok_repeats **ret, unitok_error *error);
 void unitok_repeats_free(unitok_repeats *repeats);
 
-/* Passes about n_suffixes more suffixes and writes the repeats found to out[0..capacity-1],
- * capacity >= n_shards. Returns their number. *ret_done is the number of suffixes passed so far;
+/* Processes about n_suffixes more suffixes and writes the repeats found to out[0..capacity-1],
+ * capacity >= n_shards. Returns their number. *ret_done is the number of suffixes processed so far;
  * all repeats have been found when it equals the number of all tokens. A few million suffixes per
  * second. */
 int64_t unitok_repeats_step(unitok_repeats *repeats, int64_t n_suffixes, unitok_repeat *out,
                             int64_t capacity, int64_t *ret_done);
 
-/* Marks the tokens of a shard, the `number`-th, where a repeat of records[0..n-1] begins:
+/* Marks the tokens of shard number `number` at which a repeat of records[0..n-1] begins:
  * counts[position] is its count, and later[position] is 1 unless it is the first occurrence or
  * overlaps the first one. Both arrays are [0..tokens-1] and zero before the first call. */
 void unitok_repeats_mark(const unitok_search_shard *shard, int32_t number, int64_t n_tokens,
@@ -284,9 +284,10 @@ typedef struct unitok_compact_builder unitok_compact_builder;
  *   symbol_bytes   1, 2 or 4
  *   n_symbols      all symbols are below it
  *   block          64 or 128 entries: 64 is faster and 6 % larger
- *   locate_every   store the row of every such position, a power of two up to 1,024; 0: rows cannot
- *                  be located
- *   extract_every  store where every such position continues, at most 1,024; 0: the text cannot be read
+ *   locate_every   the distance between the positions stored to locate rows, a power of two up to
+ *                  1,024; 0: rows cannot be located
+ *   extract_every  the distance between the rows stored to read the text, in positions, at most
+ *                  1,024; 0: the text cannot be read
  * Memory besides the two arrays: 8 / block bytes per symbol of text, and up to 5 / locate_every and
  * 4 / extract_every. */
 int32_t unitok_compact_builder_new(void *text, int64_t n, int32_t symbol_bytes, int64_t n_symbols,
@@ -297,18 +298,19 @@ void unitok_compact_builder_free(unitok_compact_builder *builder);
 
 /* Continues to build: visits about `budget` suffixes and writes the next bytes of the file, out[0..
  * *ret_bytes-1], capacity >= UNITOK_COMPACT_MIN_CAPACITY. They belong to section *ret_section: -1
- * before the first one, UNITOK_COMPACT_SECTIONS for the footer, which is written at once. The footer
- * begins with the XXH64 of every section, u64 each, which the caller fills in, and its own XXH64 is 16
- * bytes before its end. *ret_progress is 1 when the file is complete. UNITOK_ERROR_ARGUMENT if sa is
- * not a suffix array; a wrong one may also give a wrong index, which is safe to open. */
+ * before the first one, UNITOK_COMPACT_SECTIONS for the footer, which is written by one call. The
+ * footer begins with the XXH64 of every section, u64 each, which the caller fills in, and its own
+ * XXH64 is 16 bytes before its end. *ret_progress is 1 when the file is complete.
+ * UNITOK_ERROR_ARGUMENT if sa is not a suffix array; a wrong array may instead produce a wrong
+ * index, which is safe to open. */
 int32_t unitok_compact_builder_step(unitok_compact_builder *builder, int64_t budget, uint8_t *out,
                                     int64_t capacity, int64_t *ret_bytes, int32_t *ret_section,
                                     double *ret_progress, unitok_error *error);
 
-/* Opens image[0..n_bytes-1], a file in memory aligned to 8 bytes, and keeps it. UNITOK_ERROR_FORMAT if
- * it is not a compact index. Checks what it reads: the footer and the starts of the lists, 0.3 to
- * 1 MB. Checksums are not checked. The rest may be hostile: answers are then wrong, but nothing outside
- * the image is read. Memory: 400 KB. */
+/* Opens image[0..n_bytes-1], a file in memory aligned to 8 bytes, and keeps it. UNITOK_ERROR_FORMAT
+ * if it is not a compact index. Checks what it reads: the footer and the starts of the lists, 0.3
+ * to 1 MB. Checksums are not verified. The rest may be hostile: answers are then wrong, but nothing
+ * outside the image is read. Memory: 400 KB. */
 int32_t unitok_compact_open(const uint8_t *image, int64_t n_bytes, unitok_compact **ret,
                             unitok_error *error);
 void unitok_compact_free(unitok_compact *compact);
@@ -336,7 +338,7 @@ void unitok_compact_previous(const unitok_compact *compact, int64_t lo, int64_t 
                              int64_t *counts);
 
 /* positions[k] = the position of the suffix of row rows[k], k < n; -1 if the file is damaged or the
- * row out of range. Takes locate_every / 2 steps of 0.3 to 1 us each. */
+ * row is out of range. Takes locate_every / 2 steps of 0.3 to 1 us each. */
 int32_t unitok_compact_locate(const unitok_compact *compact, const int64_t *rows, int64_t n,
                               int64_t *positions, unitok_error *error);
 
@@ -347,14 +349,15 @@ int32_t unitok_compact_extract(const unitok_compact *compact, const int64_t *beg
                                const int64_t *ends, int64_t n, uint32_t *symbols, uint32_t *rows,
                                unitok_error *error);
 
-/* Reads the text from left to right, which requires no samples: writes the symbols that the suffix of
- * `row` and the next ones begin with, symbols[0..n-1], and their rows, unless `rows` is NULL. Returns
- * the row after the last one, or -1 at the end of the text; the symbols after it are 0. Begin with
- * first_row. One step per symbol. */
+/* Reads the text from left to right, which requires no samples: writes the first symbols of the
+ * suffix of `row` and of the suffixes that follow it in the text, symbols[0..n-1], and their rows,
+ * unless `rows` is NULL. Returns the row after the last one, or -1 at the end of the text; the
+ * symbols after it are 0. Begin with first_row. One step per symbol. */
 int64_t unitok_compact_walk(const unitok_compact *compact, int64_t row, int64_t n,
                             uint32_t *symbols, uint32_t *rows);
 
-/* A compact index with what a search for text needs. Its symbols are the ranks of n_ids ids. */
+/* A compact index, with the tables that a search for text needs. Its symbols are the ranks of n_ids
+ * ids. */
 typedef struct unitok_compact_shard {
     const unitok_compact *compact;
     int64_t n_ids;        /* UNITOK_SEARCH_IDS_16 or UNITOK_SEARCH_IDS_32 */
@@ -369,9 +372,9 @@ typedef struct unitok_compact_shard {
 /* Must be called before a search. UNITOK_ERROR_ARGUMENT if a number is out of range. */
 int32_t unitok_compact_check(const unitok_compact_shard *shard, unitok_error *error);
 
-/* Like unitok_search_count and unitok_search_find: the counts and the occurrences are the same. Runs
- * have `back` 0, and are in another order. UNITOK_ERROR_ARGUMENT if hits can cross documents, because
- * these have no eod, and the index has no samples to locate them. */
+/* Like unitok_search_count and unitok_search_find: the counts and the occurrences are the same.
+ * Runs have `back` 0, and are in another order. UNITOK_ERROR_ARGUMENT if hits can cross documents,
+ * because the documents have no eod, and the index has no samples to locate the hits. */
 int32_t unitok_compact_count(const unitok_search_pieces *pieces, const unitok_compact_shard *shard,
                              const uint8_t *data, const int64_t *offsets, int64_t n,
                              int64_t max_work, int64_t *counts, uint8_t *is_approx,
