@@ -145,7 +145,7 @@ typedef struct short_text {
 } short_text;
 
 /* The key of the pair at this position. Comparing keys compares ranks, then positions, so the
- * least key is the leftmost of the best pairs. */
+ * smallest key belongs to the leftmost of the best pairs. */
 INLINE uint64_t short_key(const bpe *m, uint32_t merge, int at)
 {
     return (uint64_t)rank_of(m, merge) << 28 | (uint64_t)at << BPE_MERGE_BITS | merge;
@@ -179,7 +179,7 @@ INLINE void set_keys(finder f, short_text *t, int n, int is_dense)
 
 INLINE uint64_t lesser(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* The least of the keys. The processor computes the four independent minima in parallel. */
+/* The smallest of the keys. The processor computes the four independent minima in parallel. */
 INLINE uint64_t least_key(const short_text *t, int n)
 {
     uint64_t a = SHORT_NO_KEY, b = a, c = a, d = a;
@@ -204,8 +204,8 @@ INLINE uint64_t least_key(const short_text *t, int n)
  *     symbols    l  o  w  er .       alive 01111      (e,r) merged: place 4 is gone
  *     symbols    lo .  w  er .       alive 01101      (l,o) merged: place 1 is gone
  *
- * A removed place keeps SHORT_NO_KEY, so the scan for the least key can read all n places without a
- * branch. */
+ * A removed place keeps SHORT_NO_KEY, so the scan for the smallest key can read all n places
+ * without a branch. */
 INLINE uint64_t merge_short(finder f, short_text *t, int n, int is_dense, double dropout,
                             uint64_t *stream, uint64_t *ret_last)
 {

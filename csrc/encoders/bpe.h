@@ -92,7 +92,8 @@ int64_t bpe_segment(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n
 
 /* Like bpe_segment, but skips each merge with probability `dropout`. A SentencePiece model skips it
  * until one of its sides changes, a Hugging Face model until the next draw that does not skip. In
- * the latter, outdated pairs draw too, and BPE_IGNORE_MERGES is off. With dropout 0 it equals
- * bpe_segment; with 1 nothing merges. Draws come from *stream, which rng_stream initializes. */
+ * the latter, a draw is made for outdated pairs too, and BPE_IGNORE_MERGES is off. With a dropout
+ * of 0, the result is that of bpe_segment; with 1, nothing merges. Draws come from *stream, which
+ * rng_stream initializes. */
 int64_t bpe_segment_dropout(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
                             double dropout, uint64_t *stream, token *tokens);

@@ -52,7 +52,7 @@ typedef struct bpe_made {
 #define BPE_DIRECT_BYTES 12
 
 /* Small filters of hash bits, 1 << BPE_FILTER_BITS for each slot, reject most segments that are not
- * such a piece, and most neighbours that do not merge: the tables themselves do not fit in the L2
+ * such pieces, and most neighbours that do not merge: the tables themselves do not fit in the L2
  * cache. At most one bit in sixteen is set. */
 #define BPE_FILTER_BITS 3
 

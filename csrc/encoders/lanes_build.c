@@ -2,8 +2,7 @@
  *
  * 1. Check that the vocabulary follows the rules of lanes.h and leaves an id unused.
  * 2. From each unit in which a piece ends, climb to the root character by character. Every unit on
- * the way
- *    is a node.
+ *    the way is a node.
  * 3. Store the children of each node next to each other, and place them (double_array.h).
  * 4. Write the units from the root down, so that each knows the longest piece above it.
  *

@@ -11,9 +11,9 @@
 
 /* -------------------------------------------------------------------------------- Building ---- */
 
-/* Selects the long pieces of a model and sorts them as they are read, from their last byte to their
- * first. A piece that is too long for a HAT-trie is an error, and so is a piece that occurs
- * twice. */
+/* Selects the long pieces of a model and sorts them by their bytes from last to first, the order in
+ * which texts are read. A piece that is too long for a HAT-trie is an error, and so is a piece that
+ * occurs twice. */
 static int32_t sort_reversed(const uint8_t *pieces, const uint32_t *offsets, int64_t n_ids,
                              sorted_pieces *ret, unitok_error *error)
 {

@@ -390,14 +390,14 @@ static void remove_duplicate(lattice_paths *paths, int64_t n)
 }
 
 /* log(1 - exp(-exp(x))): the log probability that noise lifts x = log p - threshold above 0. A
- * series replaces the difference if y is too small. */
+ * series replaces the difference if exp(x) is small. */
 static double log_inclusion(double x)
 {
     double y = exp(x);
     return x > -10 ? log(-expm1(-y)) : x - y / 2 + y * y / 24 - y * y * y * y / 2880;
 }
 
-/* One path more than requested is drawn; its priority is the threshold that all others exceed. */
+/* One more path than requested is drawn; its priority is the threshold that all others exceed. */
 int nbest_draw_distinct(nbest *s, const lattice_model *model, const uint8_t *text, int64_t n_bytes,
                         int64_t n, double alpha, int include_best, uint64_t key, lattice_paths *ret)
 {

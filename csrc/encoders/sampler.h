@@ -46,7 +46,8 @@ typedef struct sampler {
 } sampler;
 
 /* Prepares for a model and an alpha, -SAMPLER_ALPHA_MAX..SAMPLER_ALPHA_MAX. Computes an exp for
- * each piece, unless the last call was for the same two. Models are compared by address. */
+ * each piece, unless the last call was for the same model and alpha. Models are compared by
+ * address. */
 #define SAMPLER_ALPHA_MAX 1e200
 int32_t sampler_prepare(sampler *s, const lattice_model *model, double alpha, unitok_error *error);
 void sampler_free(sampler *s);

@@ -32,7 +32,7 @@
 #define VALUE_START 27 /* in a short segment: shift of the start of the piece */
 #define VALUE_MASK ((1u << VALUE_START) - 1)
 
-/* Models whose largest score is at most this share one bound for all segments: see unigram_dp.h. */
+/* If the largest score of a model is at most this, all segments use one bound: see unigram_dp.h. */
 #define LARGEST_SCORE_USUAL 256.0
 #define RESTART_ABOVE CHARWISE_RESTART_ABOVE
 #define RESERVE (1.0 / 524288)

@@ -31,7 +31,7 @@
  * strictly the largest, and neither ties nor the order of candidates matter. Only pieces between
  * two meetings with P count, usually two or three.
  *
- * All sums are at most |S| + B in size, where B = the largest |D| + the largest |score| + the
+ * All sums are at most |S| + B in magnitude, where B = the largest |D| + the largest |score| + the
  * rounding errors (n h, far below the RESERVE of 2^e that is set aside). This is because a
  * candidate is F(start) + score, and F(start) is S + D(start) except for rounding, and rounded
  * addition is monotone. The sums here are computed in double: each is off by at most 2^(e-53),
@@ -41,9 +41,9 @@
  * at most the candidate's exact sum + n h, so (1) holds wherever P's own piece leads the second
  * best by more than 2 n h.
  *
- * A restart happens at the first position whose sum passes 100,000 in size, on P or not; |S| + B <=
- * 100,000 rules it out in the complete segment. Where a restart is possible, the sum is beyond the
- * limit, and the reference's own arithmetic is used. */
+ * A restart happens at the first position whose sum passes 100,000 in magnitude, on P or not; |S| +
+ * B <= 100,000 rules it out in the complete segment. Where a restart is possible, the sum is beyond
+ * the limit, and the reference's own arithmetic is used. */
 
 typedef struct NAME(cell) {
     /* -INFINITY: no path ends here (no sum gets so low, as scores are at most UNIGRAM_SCORE_MAX) */

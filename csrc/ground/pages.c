@@ -1,4 +1,4 @@
-/* pages.c - the call of the operating system behind pages.h */
+/* pages.c - the system call behind pages.h */
 
 #if defined(__linux__)
 #define _DEFAULT_SOURCE /* madvise is not in ISO C */

@@ -60,8 +60,8 @@ INLINE uint32_t utf8_code_point(const uint8_t *text, int n_bytes)
 
 #define UTF8_INVALID 0xFFFD /* what an invalid byte counts as */
 
-/* The character at the start of text[0..n_bytes-1], n_bytes >= 1; UTF8_INVALID if its first byte
- * belongs to none. */
+/* The character at the start of text[0..n_bytes-1], n_bytes >= 1; UTF8_INVALID if no valid
+ * character begins there. */
 INLINE uint32_t utf8_at(const uint8_t *text, int64_t n_bytes)
 {
     int n = utf8_length(text, n_bytes);

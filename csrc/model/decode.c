@@ -108,8 +108,8 @@ static int can_decode(const unitok_model *m, int64_t id)
     return id < m->info.n_ids && (m->types[id] != 0 || id == m->info.eod_id);
 }
 
-/* Fills byte_offsets, and checks every id, so that writing cannot fail. The error carries the id as
- * item and its position in the array. */
+/* Fills byte_offsets, and checks every id, so that writing cannot fail. The error's `item` is the
+ * id, and its `position` the index in the array. */
 static int32_t measure_documents(const unitok_model *m, const void *ids, const int64_t *id_offsets,
                                  int64_t n_docs, int32_t drop_last, int64_t n_separator_bytes,
                                  int64_t *byte_offsets, unitok_error *error)

@@ -19,7 +19,7 @@ int64_t unitok_encode(const unitok_model *m, unitok_scratch *s, const uint8_t *t
     return router_encode(m, s, &job);
 }
 
-/* Only the eod id is written here; encoders write their own ids in the width of the model. */
+/* Only the eod id is written here; encoders write all others, in the width of the model. */
 static void put_id(const unitok_model *m, void *ids, int64_t at, int64_t id)
 {
     if (m->info.id_bytes == 2) ((uint16_t *)ids)[at] = (uint16_t)id;

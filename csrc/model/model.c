@@ -126,7 +126,7 @@ int32_t unitok_model_piece_type(const unitok_model *m, int64_t id)
 }
 
 /* Without a normalizer the text is copied, so callers need no special case. norm_to_orig has one
- * entry more than the text, for its end. */
+ * more entry than the text has bytes, for its end. */
 int64_t unitok_model_normalize(const unitok_model *m, const uint8_t *text, int64_t n_bytes,
                                uint8_t *out, int64_t *norm_to_orig, int64_t capacity)
 {

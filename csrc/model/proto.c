@@ -111,8 +111,8 @@ static int skip_field(cursor *c)
 }
 
 /* Finds the charsmap in a normalizer_spec, and the field around it; both are empty if there is
- * none. Returns 0 if the spec is malformed or has two. Varints are skipped byte by byte. Two
- * charsmaps would have to be merged, which protobuf can do and this reader does not. */
+ * none. Returns 0 if the spec is malformed or has two charsmaps. Varints are skipped byte by byte.
+ * Two charsmaps would have to be merged, which protobuf can do and this reader does not. */
 static int find_charsmap(cursor c, cursor *ret_field, cursor *ret)
 {
     *ret = *ret_field = (cursor){c.end, c.end};

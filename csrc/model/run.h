@@ -100,7 +100,7 @@ struct id_width {
     int64_t (*emit)(const unitok_model *m, const uint8_t *segment, const token *tokens, int64_t n,
                     void *ids);
     void (*put)(const uint32_t *from, int64_t n, void *ids);
-    /* Replaces each run of unknown ids by one; returns how many ids remain. */
+    /* Replaces each run of unknown ids with one; returns how many ids remain. */
     int64_t (*merge_unknown)(run *r, void *ids, int64_t n);
     /* Adds the scores of all ids before `out` to r->sum. */
     void (*catch_up)(run *r, const void *out);

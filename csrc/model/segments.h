@@ -167,15 +167,16 @@ static NOINLINE int64_t NAME(miss)(run *r, const uint8_t *segment, int64_t n_byt
     return n;
 }
 
-/* Copies the ids of a new entry, and its word behind them. */
+/* Copies the ids of a new entry, followed by its word. */
 INLINE void NAME(hold)(ID *held, int64_t max_ids, const ID *ids, int64_t n, uint32_t word)
 {
     for (int64_t k = 0; k < max_ids; k++) held[k] = k < n ? ids[k] : 0;
     held[max_ids] = (ID)word;
 }
 
-/* Encodes a segment of up to MEMO_LONG_BYTES by the long table. The long table is visited through functions,
- * because few segments need it. Ids that do not fit leave the entry as it was, so its old key stays. */
+/* Encodes a segment of up to MEMO_LONG_BYTES with the long table, which is accessed through
+ * functions, because few segments need it. Ids that do not fit leave the entry as it was, so its
+ * old key stays. */
 static int64_t NAME(encode_by_long)(run *r, NAME(long_entry) *slot, const uint64_t key[4],
                                     const uint8_t *segment, int64_t n_bytes, ID *ids)
 {
@@ -211,9 +212,9 @@ static NOINLINE int64_t NAME(encode_long)(run *r, NAME(long_entry) *longs, const
                                 segment, n_bytes, ids);
 }
 
-/* Encodes a segment of up to MEMO_SHORT_BYTES that its slot does not hold, or not for this running
- * sum. A model without scores calls this only if the key differs, because it uses every key
- * that is found. If the slot says so, the ids are in the long table. */
+/* Encodes a segment of up to MEMO_SHORT_BYTES whose slot holds another segment, or is not valid for
+ * this running sum. A model without scores calls this only if the key differs, because every entry
+ * is valid for it. If the slot says so, the ids are in the long table. */
 static NOINLINE int64_t NAME(encode_short)(run *r, NAME(short_entry) *slot, NAME(long_entry) *longs,
                                            memo_short_key key, const uint8_t *segment,
                                            int64_t n_bytes, ID *ids)
@@ -245,10 +246,11 @@ static NOINLINE int64_t NAME(encode_short)(run *r, NAME(short_entry) *slot, NAME
     return is_valid ? n : kind->walk(r, segment, n_bytes, ids);
 }
 
-/* `sums`: the model has scores. `can_restart`: their sum can restart. `prefetches`: see below. `least` is updated whenever the sum
- * may have changed, or more than AHEAD_IDS ids have been written since. A hit takes the fast path:
- * compute the key, load the slot, compare, copy a fixed number of ids, advance by the count.
- * Everything else is behind a branch that is seldom taken, in functions that are not inlined.
+/* `sums`: the model has scores. `can_restart`: their sum can restart. `prefetches`: see below.
+ * `least` is updated whenever the sum may have changed, or more than AHEAD_IDS ids have been
+ * written since the last update. A hit takes the fast path: compute the key, load the slot,
+ * compare, copy a fixed number of ids, advance by the count. Everything else is behind a branch
+ * that is seldom taken, in functions that are not inlined.
  *
  * The table of a model with a pattern exceeds the second-level cache: its texts have more different segments. So
  * the slots of a batch of segments are computed and prefetched first, because by itself the processor
@@ -343,7 +345,8 @@ static int64_t NAME(encode_segments)(run *r, const uint8_t *text, const uint16_t
                                         : NAME(encode_summing))(r, text, cuts, n_cuts, ids);
 }
 
-/* Short entries that lead to the long table are left behind: so is what they lead to. */
+/* Short entries that refer to the long table are not copied, because long entries are not copied
+ * either. */
 static void NAME(move_memo)(const memo *from, memo *to)
 {
     const NAME(short_entry) *old = from->entries;

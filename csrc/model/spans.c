@@ -120,7 +120,7 @@ static int put_token(sink *s, int32_t id, int64_t n_bytes)
 }
 
 /* Adds the tokens of d->text from s->at on; 0 if the array is full. Ends count from the start of
- * this part, so their difference to s->at is the size of the token. */
+ * this part, so their difference from s->at is the size of the token. */
 static int put_tokens(sink *s, const token *tokens, int64_t n)
 {
     int64_t begin = s->at;

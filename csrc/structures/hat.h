@@ -87,6 +87,6 @@ struct branch *hat_branch_new(const uint8_t *prefix, size_t n_bytes);
 void hat_put_container(unitok_hat *hat, struct branch *parent, int low, int high,
                        struct array_hash *container);
 
-/* Replaces a full container by containers of fewer keys, or by a branch. If an allocation fails,
- * returns 0 and changes nothing. */
+/* Replaces a full container with containers of fewer keys, or with a branch. If an allocation
+ * fails, returns 0 and changes nothing. */
 int hat_burst(unitok_hat *hat, struct branch *parent, struct array_hash *full);

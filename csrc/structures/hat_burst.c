@@ -1,4 +1,4 @@
-/* hat_burst.c - divides a full container of the HAT-trie by first bytes, or replaces it by a
+/* hat_burst.c - divides a full container of the HAT-trie by first bytes, or replaces it with a
  * branch */
 
 #include "structures/hat.h"

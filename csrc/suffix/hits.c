@@ -187,9 +187,9 @@ static void compare_left(text_search *t, interval in, int32_t n_tokens)
     }
 }
 
-/* Searches for the path again after each of left_ids, which are fewer than the suffixes. If the
- * pieces are in rank order, one interval covers all tokens that Q can end with, so the searches for
- * all left tokens are interleaved. Otherwise they run one at a time. */
+/* Searches for the path again after each of left_ids, of which there are fewer than suffixes. If
+ * the pieces are in rank order, one interval covers all tokens that Q can end with, so the searches
+ * for all left tokens are interleaved. Otherwise they run one at a time. */
 static void search_from_left(text_search *t, int32_t depth, int64_t pos, range ends)
 {
     const shard *s = t->s;
@@ -256,8 +256,8 @@ void text_take(text_search *t, interval in, int32_t depth, int64_t pos, range en
     }
 }
 
-/* Sets in left_bits the tokens that can precede the sure border c: those that end with Q[0..c), and
- * those that Q[0..c) ends with. The latter are the children that end exactly at c. */
+/* Adds to the set left_bits the tokens that can precede the sure border c: those that end with
+ * Q[0..c), and those with which Q[0..c) ends. The latter are the children that end exactly at c. */
 static void set_bits_before(text_search *t, int64_t c)
 {
     memset(t->left_bits, 0, (size_t)t->p->n_ids / 8);
@@ -267,7 +267,7 @@ static void set_bits_before(text_search *t, int64_t c)
         set_bit(t->left_bits, t->p->inner_id[k]);
     for (int64_t pos = 0; pos < c; pos++) {
         const text_node *node =
-            &t->nodes[pos]; /* is ready, because the search for c has visited it */
+            &t->nodes[pos]; /* complete, because the search for c has visited it */
         for (uint32_t k = node->first_child; k < node->first_child + node->n_children; k++)
             if (pos + piece_bytes(t->p, t->children[k]) == c) set_bit(t->left_bits, t->children[k]);
     }
@@ -296,7 +296,8 @@ void text_settle_anchored(text_search *t, int64_t c)
 
 /* ---------------------------------------------------------------------------- public calls ---- */
 
-/* Computes everything that depends only on the shard, once for all queries. NULL without memory. */
+/* Computes everything that depends only on the shard, once for all queries. Returns NULL if
+ * allocation fails. */
 static text_search *text_open(const pieces *p, const shard *s)
 {
     text_search *t = mem_zalloc(1, sizeof *t);

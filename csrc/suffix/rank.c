@@ -1,4 +1,4 @@
-/* rank.c - replaces tokens by their ranks and counts them */
+/* rank.c - replaces tokens with their ranks and counts them */
 
 #include "ground/common.h"
 #include "unitok_search.h"

@@ -17,8 +17,8 @@
 
 typedef unitok_repeat record;
 
-/* The merge of all shards. `group` holds the records of the group that was removed from the heap
- * last; no other results are kept. */
+/* The merge of all shards. `group` holds the records of the group that was last removed from the
+ * heap; no other results are kept. */
 struct unitok_repeats {
     const shard *const *shards;
     int32_t n_shards;
@@ -75,7 +75,7 @@ static void sift_down(unitok_repeats *f, int32_t at)
     }
 }
 
-/* Whether the m tokens at a position belong to one document, without its eod. */
+/* Whether the m tokens at a position belong to one document and do not include its eod. */
 static int is_window(const unitok_repeats *f, const shard *s, uint64_t position)
 {
     if (position + (uint64_t)f->m > (uint64_t)s->n) return 0;

@@ -52,7 +52,7 @@ INLINE void between_records(int64_t j, int64_t a, int64_t b, int64_t *io_lo, int
     if (j < b) *io_hi = j * TOP_STEP;
 }
 
-/* -------------------------------------------------------------------------- one token more ---- */
+/* -------------------------------------------------------------------------- one more token ---- */
 
 /* The search in `top` leaves at most TOP_STEP suffixes, which take 12 probes of the array
  * itself. */
@@ -321,8 +321,8 @@ int64_t unitok_search_next(const shard *s, int64_t lo, int64_t hi, int64_t depth
 }
 
 /* The tokens before the suffixes are in no particular order, so every one is read. The column
- * `left` stores them in suffix-array order; without it, each costs two cache misses, which
- * prefetching overlaps. */
+ * `left` stores them in suffix-array order; without it, each costs two cache misses, which overlap
+ * because of prefetching. */
 void unitok_search_previous(const shard *s, int64_t lo, int64_t hi, int64_t *counts)
 {
     enum { AHEAD = 32 };

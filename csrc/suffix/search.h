@@ -78,7 +78,7 @@ INLINE int64_t frequency(const shard *s, uint32_t id)
     return (int64_t)(s->first[s->rank[id] + 1] - s->first[s->rank[id]]);
 }
 
-/* What is wrong with n texts to search for, or NULL. */
+/* Returns a message if the offsets are invalid or a text is too long, otherwise NULL. */
 INLINE const char *check_texts(const int64_t *offsets, int64_t n)
 {
     const char *wrong = check_offsets(offsets, n);

@@ -43,7 +43,7 @@ enum reduce_pass {
     REDUCE_RECURSE,   /* the caller sorts the suffixes of the array of names */
     REDUCE_MARK,      /* mark the LMS positions that were left out */
     REDUCE_POSITIONS, /* the caller supplies all LMS positions */
-    REDUCE_ORDER,     /* replace the sorted names by LMS positions */
+    REDUCE_ORDER,     /* replace the sorted names with LMS positions */
     REDUCE_MERGE,     /* merge them with those left out */
     REDUCE_SORTED
 };
@@ -74,7 +74,7 @@ typedef struct reduction {
 enum level_pass {
     LEVEL_TYPES, /* mark S suffixes in the text */
     TIGHT_COUNT, /* count each name, */
-    TIGHT_ENDS,  /* and replace names of S suffixes by the ends of their buckets */
+    TIGHT_ENDS,  /* and replace names of S suffixes with the ends of their buckets */
     LEVEL_PLACE, /* put LMS positions into their buckets */
     LEVEL_LEFT,  /* sort LMS substrings: induce L suffixes */
     TIGHT_CLEAR,

@@ -139,9 +139,9 @@ static void REDUCE(compact)(POSITION *sa, reduction *x, int64_t *budget)
     x->to = x->capacity - x->m;
 }
 
-/* Moves the positions that are left out to the end of the memory, and replaces every other entry by
- * the number of its group; on a tight level, by the start of the group's bucket. Names that are
- * left out get no number, so the alphabet of the level below has no gaps. */
+/* Moves the positions that are left out to the end of the memory, and replaces every other entry
+ * with the number of its group; on a tight level, with the start of the group's bucket. Names that
+ * are left out get no number, so the alphabet of the level below has no gaps. */
 static void REDUCE(rename)(POSITION *sa, reduction *x, int64_t *budget)
 {
     int64_t r = x->at, stop = step_up(r, x->m, budget), to = x->to, n_names = x->n_names;
@@ -171,7 +171,7 @@ static void REDUCE(rename)(POSITION *sa, reduction *x, int64_t *budget)
     x->at = x->capacity - x->n_kept;
 }
 
-/* Replaces each name, which is the index of its group's first entry, by the number that `rename`
+/* Replaces each name, which is the index of its group's first entry, with the number that `rename`
  * wrote there. */
 static void REDUCE(replace)(POSITION *sa, reduction *x, int64_t *budget)
 {
@@ -234,9 +234,9 @@ static void REDUCE(add_positions)(POSITION *sa, reduction *x, const int64_t *fou
     x->to = to;
 }
 
-/* Replaces the sorted suffixes of the array of names by the LMS positions that they stand for. The
- * suffix array of the names holds indexes into the array of names, whose k-th entry belongs to the
- * k-th kept position. */
+/* Replaces the sorted suffixes of the array of names with the LMS positions that they stand for.
+ * The suffix array of the names holds indexes into the array of names, whose k-th entry belongs to
+ * the k-th kept position. */
 static void REDUCE(order)(POSITION *sa, reduction *x, int64_t *budget)
 {
     POSITION *positions = sa + x->capacity - x->n_kept;

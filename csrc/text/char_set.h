@@ -29,7 +29,7 @@ enum {
 
 void char_set_free(char_set *set);
 
-/* Replaces *a by its combination with b. O(borders of both). */
+/* Replaces *a with its combination with b. O(borders of both). */
 int char_set_combine(char_set *a, const char_set *b, int which);
 
 /* Adds the code points first..last. */

@@ -78,8 +78,8 @@ static needle needle_new(const uint8_t *bytes, int64_t n_bytes)
 
 /* Returns the first occurrence in text[0..n_bytes-1] that begins at `at` or later, or -1.
  *
- * 1. Compare the right part forwards. A mismatch at k shifts its start past k. 2. Compare the
- * left part backwards. A mismatch shifts by the period. */
+ * 1. Compare the right part forwards. A mismatch at k shifts its start past k.
+ * 2. Compare the left part backwards. A mismatch shifts by the period. */
 static int64_t needle_find(const needle *x, const uint8_t *text, int64_t n_bytes, int64_t at)
 {
     int64_t known = 0;

@@ -1,7 +1,7 @@
 /* normalize.c - SentencePiece's normalization, either of a complete text with offsets or part by part
  *
  * Text is read item by item: a symbol, a key of the charsmap, a character, or a byte that begins none
- * of these. Each item is replaced by bytes, and the whitespace rules depend only on these bytes:
+ * of these. Each item is replaced with bytes, and the whitespace rules depend only on these bytes:
  *
  *   1. With REMOVE_EXTRA_WHITESPACES, items at the start that become exactly one space are dropped.
  *   2. If an item remains, the dummy prefix is written before it.

@@ -19,7 +19,7 @@ INLINE void look_at_word(const plain_tables *t, const uint8_t *p, int k, masks *
 {
     const uint8_t *kinds = t->kinds;
     uint64_t word = load_u64(p);
-    /* such words rarely need a lookup; but if spaces must be marked, most words contain one */
+    /* ASCII rarely needs a lookup; but if spaces must be marked, most words contain one */
     if (!t->has_spaces && !(word & HIGH_BITS)) {
         if (!(kinds[p[0]] | kinds[p[1]] | kinds[p[2]] | kinds[p[3]] | kinds[p[4]] | kinds[p[5]] |
               kinds[p[6]] | kinds[p[7]])) {

@@ -19,8 +19,8 @@ enum { BYTE_SPACE = 0x40, BYTE_LOOK = 0x80 };
  *     SPACE   only if repeated spaces are removed: the character becomes a space, and no longer item begins with it or
  *             has it as its second character. It is also LOOK, unless it is the space itself
  *
- * The sets contain the same for AVX2, indexed by half bytes: bit h & 7 of [l] stands for byte h << 4 |
- * l. */
+ * The sets contain the same information for AVX2, indexed by half bytes: bit h & 7 of [l] stands
+ * for byte h << 4 | l. */
 typedef struct plain_tables {
     uint8_t kinds[256];
     uint8_t ascii_look[16], high_look[16], spaces[16];

@@ -70,8 +70,8 @@ static const struct {
     {"thai", BORDERS(script_thai)},         {"hfpunctuation", BORDERS(hf_punctuation)},
 };
 
-/* Returns the categories called `name`, one bit each: "Lu" is one category, and "L" is all that begin
- * with L. */
+/* Returns the categories named `name`, one bit each: "Lu" is one category, and "L" is all that
+ * begin with L. */
 static uint32_t category_mask(const char *name)
 {
     uint32_t mask = 0;

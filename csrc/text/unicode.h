@@ -5,7 +5,7 @@
 
 enum unicode_status { UNICODE_OK, UNICODE_NO_MEMORY, UNICODE_NO_PROPERTY };
 
-/* Fills *ret, an empty set, with the property called name[0..n-1]: a general category ("Lu", "L",
+/* Fills *ret, an empty set, with the property named name[0..n-1]: a general category ("Lu", "L",
  * "Uppercase_Letter"), a script ("Han"), "White_Space", or the classes of Hugging Face's
  * pre-tokenizers ("HfNumeric" of Digits, "HfPunctuation" of Punctuation). Case, spaces, '_' and '-'
  * do not matter. */
