@@ -101,7 +101,10 @@ async function ask(name, parameters) {
   const response = await fetch(api(name, parameters), { signal: running.signal }).catch((error) => {
     throw error.name === "AbortError" ? error : new Error(NO_SERVER);
   });
-  const answer = await response.json().catch(() => ({ error: `The server returned status ${response.status}.` }));
+  const answer = await response.json().catch((error) => {
+    if (error.name === "AbortError") throw error;
+    return { error: `The server returned status ${response.status}.` };
+  });
   if (!response.ok) throw new Error(answer.error);
   return answer;
 }
