@@ -29,7 +29,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 def fewer(times: int) -> settings:
-    """Settings for slow examples: the number of examples of the profile, divided by `times`."""
+    """Settings for slow examples: the profile's number of examples divided by `times`."""
     return settings(max_examples=max(1, settings().max_examples // times))
 
 
@@ -91,7 +91,7 @@ def rwkv(rwkv_path: Path) -> Tokenizer:
 
 @pytest.fixture(scope="session")
 def toy() -> Tokenizer:
-    """A greedy model of PIECES, with the eod 300."""
+    """A greedy model of PIECES, with 300 as its eod."""
     return Tokenizer.from_pieces(PIECES, eod=300)
 
 

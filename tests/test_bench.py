@@ -1,4 +1,4 @@
-"""Benchmarks run, and verify the results that they time. The times are not checked."""
+"""The benchmarks run and verify their results. The times are not checked."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_bytepiece(tmp_path: Path) -> None:
 
 
 def byte_level_files(folder: Path) -> tuple[Path, Path]:
-    """A tokenizer.json with GPT-2's pattern, and a file of ranks, that make one piece of "th"."""
+    """A tokenizer.json with GPT-2's pattern, and a file of ranks; both merge "th" into one piece."""
     vocab = {character: byte for byte, character in enumerate(CHARACTERS)} | {"th": 256}
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
     merged = {"type": "BPE", "vocab": vocab, "merges": ["t h"]}

@@ -171,7 +171,7 @@ def test_converted_files(path: Path, tmp_path: Path) -> None:
 
 @every_file
 def test_round_trips(path: Path, tmp_path: Path) -> None:
-    """A folder with vocab.json and a file of ranks give the same ids again, with what the conversion's notes say."""
+    """A folder with vocab.json, and a file of ranks opened as the conversion's notes say, give the same ids again."""
     vocabulary = Vocabulary.of(*open_model(path))
     prepare = vocabulary.prepare or {}
     tokenizer, rng = opened(path), random.Random(6)

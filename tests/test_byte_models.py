@@ -143,7 +143,7 @@ def test_ids_match_tiktoken(text: bytes) -> None:
 
 
 def test_long_texts_in_linear_time() -> None:
-    """Encodes segments without cuts that are too long for the memo and for one chunk."""
+    """Encodes segments that have no cuts and are too long for the memo and for one chunk."""
     for pattern in PATTERNS:
         toy = Toy(5, pattern, True, False, False)
         scratch = Scratch(toy.build())

@@ -336,7 +336,7 @@ def test_any_bytes_encode_the_same_on_every_cpu(seed: int, parts: list[bytes]) -
 
 
 def test_text_may_become_longer_in_nfc() -> None:
-    """U+0958 has three bytes, but six in NFC, and each becomes one id."""
+    """U+0958 has three bytes, but six in NFC, and each byte becomes one id."""
     tokenizer = make(BYTES)
     text = "\u0958" * 3000
     assert tokenizer.count(text) == 18000 == len(tokenizer.encode(text))
@@ -344,7 +344,7 @@ def test_text_may_become_longer_in_nfc() -> None:
 
 
 def test_ids_do_not_depend_on_the_block_size(tmp_path: Path) -> None:
-    """Documents are split after newlines, verified in NFC, and may become longer."""
+    """Documents are split after newlines and verified in NFC, which may make them longer."""
     path, model = tmp_path / "corpus.txt", tmp_path / "toy.model"
     model.write_text(json.dumps(toy(2)))
     text = "".join(random.Random(4).choices(["ab", " ", "\n", "e\u0301", "\u0958", "猫", "a\n\n"], k=40_000))

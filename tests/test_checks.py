@@ -208,7 +208,7 @@ def test_ci_runs_every_step():
 
 
 def test_conda_requires_what_the_package_requires():
-    """The recipe has the dependencies of pyproject.toml, with the lower bounds for most versions of Python."""
+    """The recipe has the dependencies of pyproject.toml, with the lower bounds that apply before Python 3.15."""
     tomllib = pytest.importorskip("tomllib")  # CPython 3.11
     recipe = yaml.safe_load((order.ROOT / "tools/conda/recipe.yaml").read_text(encoding="utf-8"))
     project = tomllib.loads((order.ROOT / "pyproject.toml").read_text(encoding="utf-8"))

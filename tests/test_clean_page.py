@@ -25,7 +25,7 @@ def text(i: int) -> str:
 
 @pytest.fixture
 def crawl(tmp_path: Path) -> Path:
-    """Two files, with a benchmark item, a page and a paragraph that repeat, a near-duplicate and a broken line."""
+    """Two files that contain a benchmark item, a repeated page and paragraph, a near-duplicate and an invalid line."""
     pages = {i: text(i) for i in range(60)}
     pages[7] += " Quiz: " + QUESTION.upper() + " The Danube."
     pages[11] += " " + REPEATED

@@ -341,7 +341,7 @@ def commands_of(group: click.Group, *names: str) -> Iterator[tuple[tuple[str, ..
 
 @pytest.mark.parametrize("names, command", list(commands_of(cli)))
 def test_help_lists_each_option_once(names, command):
-    """Help longer than 60 lines must be divided into sections, and these list only existing options."""
+    """Help longer than 60 lines must be divided into sections, which list only existing options."""
     shown = CliRunner().invoke(cli, [*names, "--help"], terminal_width=80).output
     options = [option for option in command.params if isinstance(option, click.Option) and not option.hidden]
     for name in map(name_of, options):

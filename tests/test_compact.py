@@ -1,4 +1,4 @@
-"""The compact index compared with a suffix array by sorting: building, locating, extracting, sequences of symbols."""
+"""The compact index compared with a suffix array built by sorting: building, locating, extracting and searching."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_answers_equal_those_of_a_suffix_array(
         symbols, counts = compact.next(lo, hi, len(query))
         found = dict(zip(symbols.tolist(), counts.tolist(), strict=True))
         assert found == search_oracle.next_tokens(ids, query) and sorted(found) == list(found)
-        before = compact.previous(lo, hi)  # of suffixes, of which the empty one is not a row
+        before = compact.previous(lo, hi)  # before the suffixes in these rows; the empty suffix has no row
         nonzero = {symbol: n for symbol, n in enumerate(before.tolist()) if n}
         assert not query or nonzero == search_oracle.previous_tokens(ids, query)
 
@@ -129,7 +129,7 @@ def test_the_file_depends_on_the_text_alone() -> None:
     ids = np.random.default_rng(1).integers(0, 300, 20_000).astype(np.uint16)
     files = {image(ids, 300, budget=budget).tobytes() for budget in (77, 5000, 1 << 20)}
     assert len(files) == 1
-    assert len(image(ids, 300)) < 2 * 20_000 + 4096  # uniform symbols: little more than their own size
+    assert len(image(ids, 300)) < 2 * 20_000 + 4096  # if symbols are uniform, the file is little larger than the text
 
 
 def test_sections_are_complete_and_in_order() -> None:

@@ -101,7 +101,7 @@ def test_without_samples_documents_need_an_eod(tmp_path: Path, rwkv: Tokenizer) 
 
 
 def test_runs_of_a_letter_take_bounded_work(tmp_path: Path) -> None:
-    """A run of "a" has very many tokenizations, of which few occur."""
+    """A run of "a" has very many tokenizations, only a few of which occur."""
     tokenizer = Tokenizer.from_pieces(["aa", "aaaa", "a b", *(bytes([byte]) for byte in range(256))])
     documents = [b"a" * 5000, b"ab" * 3000, b" " * 5000, b"x" + b"a" * 999, b"a b" * 900]
     index = indexes.make(tmp_path, tokenizer, [indexes.encode(tokenizer, documents)], eod=300)

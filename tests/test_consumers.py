@@ -23,7 +23,7 @@ EOD = 0
 
 
 def corpus(path: Path, *, n_docs: int = 3000, high: int = 65530, dtype: str = "<u2", eod: int | None = EOD):
-    """A token file of about 200,000 tokens, most of them a few frequent ids, and its documents, some of them empty."""
+    """A token file of about 200,000 tokens, most of them with a few frequent ids, and its documents, some empty."""
     random = np.random.default_rng(1)
     docs = []
     for n in np.minimum(random.geometric(0.015, n_docs) - 1, 1000).tolist():
@@ -53,7 +53,7 @@ def memory_bytes() -> int:
 
 
 def build_table(folder: Path, shards: int, dtype: str) -> None:
-    """Build the tables with infini-gram's indexer or, without the 34 GB per CPU that it takes for uint32, sort here."""
+    """Build the tables with infini-gram's indexer, or sort here if it lacks the 34 GB per CPU that uint32 requires."""
     if dtype == "u32" and memory_bytes() < 80 << 30:
         sort_suffixes(folder, shards)
         return

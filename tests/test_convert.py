@@ -65,7 +65,7 @@ def test_a_sentencepiece_file_keeps_unknown_fields(tmp_path: Path) -> None:
 
 def test_a_role_without_a_piece_stays_unset(tmp_path: Path) -> None:
     """If bos_piece is not a piece, the control piece <s> does not take its role."""
-    proto = sentencepieces.make([(b"a", -1.0, sentencepieces.NORMAL)])  # and <s>
+    proto = sentencepieces.make([(b"a", -1.0, sentencepieces.NORMAL)])  # make() adds <s>
     proto.trainer_spec.bos_piece = b"<other>"
     path = tmp_path / "toy.model"
     path.write_bytes(proto.SerializeToString())

@@ -220,7 +220,7 @@ def test_a_damaged_pipe_is_an_error(folder, toy):
 
 
 def test_a_run_without_progress_leaves_no_files(folder, toy):
-    """No run could resume from such files."""
+    """If no progress was saved, no run could resume from the files."""
     cut("in/0.jsonl.zst")
     Path("in/0.jsonl.zst").write_bytes(b"(\xb5/\xfd damaged")
     with pytest.raises(InputError):
@@ -395,7 +395,7 @@ def test_the_command_lists_partial_files_and_says_how_to_resume(folder, toy):
 
 
 def test_a_file_with_a_damaged_beginning_is_skipped(toy, tmp_path, monkeypatch):
-    """Regression: the run stopped if it read the damage while inferring the format."""
+    """Regression: the run stopped if it reached the damage while inferring the format."""
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_bytes(b"the")
     Path("b.zst").write_bytes(zstandard.ZstdCompressor().compress(b"the of " * 1000)[:-9])

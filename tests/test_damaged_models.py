@@ -53,7 +53,7 @@ def opens_or_refuses(path: Path, named: Path | None = None, **options: Any) -> N
 
 
 def nodes(value: Any) -> Iterator[tuple[Any, Any]]:
-    """(container, key) of the values of a JSON document, at most a few of each container."""
+    """The (container, key) of values in a JSON document, at most 40 from each container."""
     keys = list(value) if isinstance(value, dict) else range(len(value))
     for key in [*keys][:40]:
         yield value, key
@@ -82,7 +82,7 @@ def changed(document: Any, rng: random.Random) -> Any:
 
 
 def damaged(data: bytes, rng: random.Random) -> bytes:
-    """Bytes with a few others in them, perhaps cut."""
+    """A copy of `data` in which a few bytes are replaced, inserted or removed; it may also be truncated."""
     out = bytearray(data)
     for _ in range(rng.randint(1, 4)):
         at = rng.randrange(len(out))

@@ -30,7 +30,7 @@ def test_a_pipeline(toy, tmp_path, monkeypatch, eod):
             yield document
 
     step = datatrove.Tokenize(tmp_path / "tokens", tmp_path / "toy.utk", eod)
-    for _ in range(2):  # a repeated rank starts from the beginning
+    for _ in range(2):  # a rank that runs again starts from the beginning
         LocalPipelineExecutor([shard_of, step, after], tasks=3, logging_dir=str(tmp_path / "log"), workers=1,
                               skip_completed=False).run()  # fmt: skip
     assert passed == documents * 2

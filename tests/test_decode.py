@@ -124,7 +124,7 @@ def test_an_id_without_a_piece_is_named() -> None:
 
 @st.composite
 def any_model(draw: st.DrawFn) -> Any:
-    """Models with or without the piece U+2581, pieces that begin with two, spaces as suffixes, or a denormalizer."""
+    """Models with or without the piece U+2581, pieces that begin with two, spaces as suffixes, and a denormalizer."""
     kind = draw(st.sampled_from(list(KINDS.values())))
     texts = draw(st.lists(st.sampled_from([*PIECES, b"b", SPACE * 2, b"a" + SPACE]), unique=True, max_size=6))
     types = st.sampled_from([NORMAL, NORMAL, USER_DEFINED, UNUSED])
@@ -152,7 +152,7 @@ BARE_BYTES = make([(b"a", -1.0, NORMAL), (b"b", -1.0, NORMAL)], byte_fallback=Tr
 @example(proto=make([(SPACE, -1.0, NORMAL), (SPACE * 2, -1.0, NORMAL)], byte_fallback=True), texts=["\u2581\u2581a"])
 @given(any_model(), st.lists(TEXTS, min_size=1, max_size=4))
 def test_all_decoding_methods_agree(proto: Any, texts: list[str]) -> None:
-    """Compares every method, the expected text that verify uses, and sentencepiece.
+    """Compares the results of every method, the text that verify expects, and the results of sentencepiece.
 
     Regression: verify rejected correct ids if byte pieces spelled U+2581 or the model had a denormalizer.
     """
@@ -187,7 +187,7 @@ def test_verify_and_detokenize_accept_correct_ids(text: str, denormalizes: bool,
 
 
 def test_a_long_document_is_decoded_as_one_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Regression: each batch of its ids lost its first space."""
+    """Regression: the document's ids are decoded in batches, and each batch lost its first space."""
     monkeypatch.setattr(detokenize_module, "BATCH_IDS", 3)
     (tmp_path / "toy.model").write_bytes(make([(SPACE + b"a", -1.0, NORMAL)]).SerializeToString())
     (tmp_path / "in.txt").write_text("a a a a a a a")

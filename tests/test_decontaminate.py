@@ -282,7 +282,7 @@ def test_killed_runs_resume(corpus, monkeypatch, kill_at):
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize(("max_common", "is_cleaning"), [("none", True), ("5", False), ("5", True)])
 def test_signals(corpus, number, code, max_common, is_cleaning):
-    """A signal triggers a last checkpoint, in either pass, and the message says how to resume."""
+    """A signal triggers a final checkpoint, in either pass, and the message says how to resume."""
     command = ["decontaminate", "in", "--against", "bench.jsonl", "--field", "question", "-o", "clean",
                "--max-common", max_common, "--threads", "1"]  # fmt: skip
     program = f"""if True:
@@ -341,12 +341,12 @@ def test_shards_make_the_same_output(corpus, n, options):
     names = sorted(path.relative_to(folders[0]) for path in folders[0].rglob("*") if path.is_file())
     assert names == sorted(path.relative_to(folders[1]) for path in folders[1].rglob("*") if path.is_file())
     for name in names:
-        if name.suffix == ".json":  # the names of the files differ
+        if name.suffix == ".json":  # contains the names of the files, which differ
             both = [json.loads((folder / name).read_bytes()) for folder in folders]
             assert both[0]["table"] == both[1]["table"]
         else:
             assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes(), name
-    (folders[1] / f"{out or 'h.jsonl.zst'}.0-of-{n}.json").write_text("{}")  # a run was killed while it joined
+    (folders[1] / f"{out or 'h.jsonl.zst'}.0-of-{n}.json").write_text("{}")  # left by a run killed while joining
     assert clean_in(folders[1], shard=(0, n)).is_complete_already
     assert names == sorted(path.relative_to(folders[1]) for path in folders[1].rglob("*") if path.is_file())
     with pytest.raises(OutputError, match="was made by another command"):
@@ -363,7 +363,7 @@ def test_shards_make_the_same_output(corpus, n, options):
 
 
 def test_own_files_are_not_inputs(corpus):
-    """A corpus folder that holds CLEAN, the reports and the files of shards; other files with such names are read."""
+    """CLEAN, the reports and shards' files in the corpus folder are not read; files with similar names are inputs."""
     for name in ("clean.jsonl", "clean.0-of-2x.jsonl", "hits.jsonl.old"):
         (corpus / "in" / name).write_text('{"text":"mine"}\n')
     (corpus / "in/clean").mkdir()
@@ -378,7 +378,7 @@ def test_own_files_are_not_inputs(corpus):
 
 
 def test_the_command_with_shards(corpus):
-    """The first round says which shards have not counted; damaged counts are an error that names the file."""
+    """The first round names the shards that have not counted; damaged counts cause an error that names the file."""
     done = clean(corpus, "--shard", "1/2")
     assert b"counted; run the same command again when these shards have counted: 0\n" in done.stderr
     assert not done.stdout
@@ -395,7 +395,7 @@ def test_the_command_with_shards(corpus):
 
 @pytest.mark.parametrize("max_common", [None, 8])
 def test_parts_of_a_cluster_make_the_same_output(corpus, monkeypatch, max_common):
-    """Tasks run in any order, some twice, and in other processes, to which the job is pickled."""
+    """Tasks run in any order, some of them twice, and in other processes, which receive a pickled job."""
     monkeypatch.setattr(decontaminate_module, "default_unit_bytes", lambda _: 2000)
     for k in range(4):
         shutil.copy(corpus / "in/x.jsonl", corpus / f"in/{k}.jsonl")
@@ -439,7 +439,7 @@ def test_parts_of_a_cluster_make_the_same_output(corpus, monkeypatch, max_common
 
 
 def test_pipes(corpus):
-    """A pipe is read once; a finished or interrupted run verifies that it has not changed."""
+    """A pipe is read only once; a command that is repeated or resumed verifies that its contents have not changed."""
     data = decompressed(corpus / "in/a/x.jsonl.zst")
     command = ["decontaminate", "-", "--against", "bench.jsonl", "--field", "question", "-o", "clean.jsonl"]
     done = run(corpus, *command, stdin=data)

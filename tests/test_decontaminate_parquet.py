@@ -88,7 +88,7 @@ def test_drop(corpus):
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_binary(), pa.dictionary(pa.int32(), pa.string())])
 def test_cut_and_mark_nested_texts(corpus, kind):
-    """Pieces are rows with the same other fields; marks are JSON in a column of their own."""
+    """Each piece becomes a row with the other fields of the document; marks are JSON in a separate column."""
     schema = pa.schema([("a", pa.struct([("n", pa.int32()), ("text", kind)])), ("b", pa.string())])
     texts = ["x " * 200 + QUESTION + " y" * 200, "clean\xff", None, QUESTION]
     rows = [{"a": {"n": k, "text": text.encode("latin-1") if text and kind == pa.large_binary() else text}, "b": str(k)}

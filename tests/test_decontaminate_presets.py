@@ -1,4 +1,4 @@
-"""The rules of papers: shares by units, n-grams and IDF, folded tokens, thresholds, and what each preset does."""
+"""Rules from papers: shares by units, n-grams and IDF, folded tokens, thresholds, and the effect of each preset."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ PIECES = st.lists(st.sampled_from(["A", "é", "É", " ", "\t\n", ",", "“", "�
 
 @given(st.lists(PIECES.map("".join), max_size=5))
 def test_folding(texts):
-    """Each word after one space; folded bytes come from equal ones, apart from case and separators."""
+    """Folding puts one space before each word; every other byte comes from one that is equal apart from case."""
     packed = Packed.from_documents(text.encode() for text in texts)
     data, offsets, places = folded(packed.data, packed.offsets)
     for k, text in enumerate(texts):
@@ -105,7 +105,8 @@ def test_folding(texts):
 
 
 def test_gpt3(tmp_path):
-    """13 words; 200 characters; pieces below 200 dropped; more than 10 pieces; common n-grams ignored."""
+    """Cuts 13-grams and 200 characters on each side; drops pieces below 200 characters, and documents in more than 10
+    pieces; ignores common n-grams."""
     item = words(0, 13)
     filler = "filler text here. " * 30
     both = filler + item.upper().replace(" ", ", ") + " " + filler
@@ -117,14 +118,14 @@ def test_gpt3(tmp_path):
     for n_pieces, n_kept in ((10, 10), (11, 0)):
         text = (item + " ").join([filler * 2] * n_pieces)
         assert len(clean(tmp_path, [item], [text], preset="gpt3")[1]) == n_kept
-    short = ("x " * 205 + item + " ") * 11  # pieces that are dropped count too
+    short = ("x " * 205 + item + " ") * 11  # dropped pieces count too
     assert clean(tmp_path, [item], [short], preset="gpt3", min_piece=1000)[1] == []
     assert len(clean(tmp_path, [item], [item] * 11, preset="gpt3")[1]) == 11
     assert len(clean(tmp_path, [item], [item] * 10, preset="gpt3")[1]) == 0
 
 
 def test_tulu3(tmp_path):
-    """More than half of an item by 8-grams, for benchmarks of which more than 2 % are found."""
+    """Items more than half of which is covered by 8-grams, in benchmarks with more than 2 % of such items."""
     item = words(0, 20)
     texts = [words(0, 10) + " no", words(0, 11) + " no", words(3, 10)]
     assert clean(tmp_path, [item], texts, preset="tulu3")[1] == [texts[0], texts[2]]
@@ -170,15 +171,15 @@ def test_olmo(tmp_path):
 
 
 def test_palm(tmp_path):
-    """Items of whose 8-grams 70 % occur, in any documents."""
+    """Items at least 70 % of whose 8-grams occur, in any documents."""
     items = [words(0, 17), words(20, 37)]  # 10 8-grams each
-    texts = [words(0, 10), words(4, 15), words(20, 33)]  # 3 + 4 of the first, 6 of the second
+    texts = [words(0, 10), words(4, 15), words(20, 33)]  # 3 + 4 8-grams of the first, 6 of the second
     found, _ = clean(tmp_path, items, texts, preset="palm", field="q")
     assert found.contaminated == [1]
 
 
 def test_llama2(tmp_path):
-    """Items of whose tokens 80 % are in common 10-grams; requires a model."""
+    """Items at least 80 % of whose tokens are in shared 10-grams; requires a model."""
     items = [words(0, 10), words(20, 30)]
     texts = [words(0, 9) + " no", words(20, 26) + " no " + words(26, 30)]
     found, _ = clean(tmp_path, items, texts, preset="llama2", field="q", model="unitok-v1")
@@ -188,7 +189,7 @@ def test_llama2(tmp_path):
 
 
 def test_decon(tmp_path):
-    """0.8 of a long question, all of a short one, without case and punctuation; answers and passages do not count."""
+    """80 % of a long question or all of a short one; case, punctuation, answers and passages are ignored."""
     long, short = words(0, 60), "one two three four five six seven eight nine ten eleven twelve"
     items = [{"eval_key": "b", "question": long, "passage": words(100, 160)},
              {"eval_key": "b", "question": short}, {"eval_key": "b", "question": "one two three"}]  # fmt: skip

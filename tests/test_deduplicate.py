@@ -47,7 +47,7 @@ def without_sync() -> Iterator[None]:
 
 @st.composite
 def corpora(draw: st.DrawFn) -> list[bytes]:
-    """Documents of few different parts, some of which contain a piece of another one."""
+    """Documents made of a few different parts; some documents contain a piece of another document."""
     among = draw(st.lists(st.sampled_from(PARTS), min_size=1, max_size=len(PARTS), unique=True))
     documents = draw(st.lists(st.lists(st.sampled_from(among), max_size=40).map(b"".join), min_size=1, max_size=7))
     for _ in range(draw(st.integers(0, 4))):
@@ -174,7 +174,7 @@ def test_the_output_is_that_of_the_definition(tmp_path_factory, documents, windo
 
 
 def document(k: int) -> str:
-    """Every fifth contains the phrase; document 50 equals document 40."""
+    """Every fifth document contains the phrase; document 50 equals document 40."""
     k = 40 if k == 50 else k
     middle = PHRASE * (k % 5 == 0)
     return f"Document {k} begins {'with nothing special ' * (k % 3)}here {k}. {middle}{k * k} ends."
@@ -342,7 +342,7 @@ def killed_run(corpus: Path, options: dict[str, Any], kill_at: int) -> bool:
 
 @pytest.mark.parametrize("options", [{"documents": True, "repeat": True, "cut": "char", "min_bytes": 30}, {}], ids=str)
 def test_killed_runs_resume(corpus: Path, options: dict[str, Any]) -> None:
-    """A run is killed again and again, each time after one more step; the last one finishes with the same bytes."""
+    """A run is killed again and again, each time after one more step; the last run writes the same bytes."""
     options = options | {"reading": ReadingOptions(block_bytes=1 << 12, threads=2)}
     whole = deduplicate(corpus / "in", corpus / "whole", ranges=corpus / "w", **options)
     options["ranges"] = corpus / "r"
@@ -377,7 +377,7 @@ def test_unfinished_runs_of_another_command(corpus: Path) -> None:
                                    {"seed": {}}, {"read": {"documents": [200, 0, 100], "bytes": 5}},
                                    {"read": {"documents": [1 << 62, 1 << 62, 9], "bytes": 5}}])  # fmt: skip
 def test_hostile_journals(corpus: Path, steps: Any) -> None:
-    """A journal with the right hash, but wrong contents."""
+    """A journal with the correct hash but wrong contents."""
     assert killed_run(corpus, {}, 2)
     path = corpus / "clean.work.partial/journal.partial"
     journal = workspace.Journal.read(path)
@@ -399,7 +399,7 @@ def test_a_truncated_temporary_file(corpus: Path) -> None:
 @settings(max_examples=20)
 @given(st.integers(1, 300), st.integers(1, 100), st.sampled_from(["first", "none"]))
 def test_long_runs(tmp_path_factory, n_bytes, n, keep):
-    """A run of one byte keeps one copy, and two runs share theirs."""
+    """A run of one repeated byte, alone and again in a second document."""
     documents = [b"a" * n_bytes, b"b" + b"a" * n_bytes]
     found = found_in(tmp_path_factory.mktemp("x"), documents, n, "bytes", keep, 0, TINY, 2)
     expected = oracle.repeated(documents, n, "bytes", keep)

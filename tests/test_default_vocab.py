@@ -51,7 +51,7 @@ def test_large_and_historic_scripts_are_not_required() -> None:
 
 
 def test_the_vocabulary_has_no_junk() -> None:
-    """It has all required letters, no unwanted words or project names, and no piece that spans sentences."""
+    """All required letters are pieces; no piece has unwanted words or project names, or spans sentences."""
     tok = Tokenizer.default()
     pieces = {tok.id_to_bytes(id_) for id_ in range(1, tok.vocab_size)}
     assert characters.characters() <= pieces

@@ -78,7 +78,7 @@ def test_existing_files_are_detected_before_any_work(folder):
 
 
 def killed_at(k, arguments):
-    """Run the command in a process that dies before its k-th write or rename. Returns whether it died."""
+    """Run the command in a process that dies before its k-th write or rename; return whether it died."""
     pid = os.fork()
     if pid:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 9

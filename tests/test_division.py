@@ -29,7 +29,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pyunitok.errors.ModelWarning")
 
 GOLDEN = Path(__file__).parent / "golden" / "byte_level"
 FILES = sorted(GOLDEN.glob("*.json"))
-UNDIVIDED = {"undivided"}  # it has no pattern, and a long piece that merges do not create
+UNDIVIDED = {"undivided"}  # it has no pattern, and has a long piece that no merge creates
 
 every_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 
@@ -45,7 +45,7 @@ def tokens_of(path: Path) -> list[str]:
 
 
 def long_text(rng: random.Random, tokens: list[str], n: int = 12) -> bytes:
-    """Hard texts, joined, with invalid bytes between some and spaces after some."""
+    """Hard texts, joined; some are followed by invalid bytes or by spaces."""
     parts = [byte_texts.text(rng, tokens).encode() for _ in range(n)]
     for k in range(0, n, 3):
         parts[k] += rng.choice([b"\xff", b"\xc3", b"\xe3\x81", b"\x80a", b"", b"  ", b" \n", "\u3000 ".encode()])
@@ -85,7 +85,7 @@ def test_random_files(seed: int, tmp_path_factory: pytest.TempPathFactory) -> No
 
 @every_file
 def test_tokens_at_every_position(path: Path) -> None:
-    """A token, with and without spaces on its sides, is moved across the cuts of a text."""
+    """A token, with and without spaces around it, is moved across the cuts of a text."""
     tokenizer, rng = opened(path), random.Random(1)
     text = "the hello  world\r\n\r\n été 日本語 a1 12345 e\u0301x 's the\u3000 y".encode()
     for token in tokens_of(path) or ["the"]:
@@ -106,7 +106,7 @@ def test_prose_is_divided(path: Path) -> None:
 @pytest.mark.parametrize("token", [{}, {"lstrip": True}, {"rstrip": True}, {"single_word": True}])
 @pytest.mark.parametrize("form", [None, "NFC", "NFKC"])
 def test_beside_a_token(token: dict[str, bool], form: str | None, tmp_path: Path) -> None:
-    """No part ends beside a token or, if it strips spaces, after a space."""
+    """No part ends next to a token or, if the token strips spaces, after a space."""
     document = byte_level_files.document(
         byte_level_files.bpe(), byte_level_files.byte_level(), normalizer=form and {"type": form},
         added_tokens=[byte_level_files.token(0, "<m>", **token), byte_level_files.token(0, "<n>", normalized=True)],
@@ -124,7 +124,7 @@ def test_beside_a_token(token: dict[str, bool], form: str | None, tmp_path: Path
 
 
 def test_marks_stay_with_their_letter(tmp_path: Path) -> None:
-    """NFC composes a letter and its marks: texts are not divided there, or where later text may change a character."""
+    """NFC composes letters and marks: no text is divided between them, or where later text may change a character."""
     tokenizer = opened(GOLDEN / "qwen2.json")
     for text in ("e\u0301", "\u1112\u1161\u11ab", "か\u3099", "a\u0323\u0301", "한\u11ab"):
         data = ("x" * 100 + ". " + text + ". " + "y" * 100).encode()
@@ -136,7 +136,7 @@ def test_marks_stay_with_their_letter(tmp_path: Path) -> None:
 
 
 def test_boundaries_of_normalization() -> None:
-    """Dividing a text where is_normal_around() allows it keeps its normal form, for any two characters."""
+    """Dividing a text where is_normal_around() allows preserves its normal form, whatever the characters there."""
     rng = random.Random(4)
     lively = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000 and not is_inert(chr(c))]
     n_divided = 0

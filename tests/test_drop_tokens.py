@@ -125,7 +125,7 @@ def test_one_file_gets_its_name(tmp_path: Path, whole: dict[str, bytes]) -> None
     assert "intact" in run("verify", str(tmp_path / "new.u16"))
     run("export", str(tmp_path / "idx"), "--to", "tokens", "-o", str(tmp_path / "ids"))
     assert files_of(tmp_path, "ids") == whole
-    build_index(tmp_path / "ids", tmp_path / "idx", **COMPACT)  # is complete, and keeps the restored file
+    build_index(tmp_path / "ids", tmp_path / "idx", **COMPACT)  # already complete; keeps the restored file
     assert files_of(tmp_path, "ids") == whole
     shutil.move(tmp_path / "idx", tmp_path / "elsewhere")  # the index needs no other file
     assert verify_index(open_shards(tmp_path / "elsewhere")) == []

@@ -353,7 +353,7 @@ def test_wrong_type(text: Any) -> None:
 
 
 def test_ids_are_not_text() -> None:
-    """Regression: encode(ids), in place of decode(ids), encoded the memory of an int64 array as text."""
+    """Regression: encode(ids), called instead of decode(ids), encoded the memory of an int64 array as text."""
     tok = Tokenizer.from_pieces(BYTES)
     for array in (np.array([1, 2, 3]), np.array([1, 2], np.uint16), np.array([1.0])):
         with pytest.raises(TypeError, match="uint8"):

@@ -31,7 +31,7 @@ IDS32 = st.one_of(st.integers(0, 3), st.integers(0, (1 << 31) - 1))
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch):
-    """Use small chunks, so that they end everywhere, and do not wait for the disk."""
+    """Use small chunks, so that they end at every kind of position, and do not wait for the disk."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
     monkeypatch.setattr(separated, "CHUNK_TOKENS", 7)
     for module_ in (token_array, infini_gram, megatron):

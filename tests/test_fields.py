@@ -170,7 +170,7 @@ def test_fields_are_added_to_and_damage_is_an_error(tmp_path: Path) -> None:
         except UnitokError:
             continue
         assert at < n_columns
-        assert verify_index(open_shards(folder)) or data[at:at + 1] == b"\0"  # or padding
+        assert verify_index(open_shards(folder)) or data[at:at + 1] == b"\0"  # a zero byte may be padding
     path.write_bytes(data)
     (tmp_path / "1.jsonl").write_text('{"text": "the", "lang": "fr"}\n')
     pyunitok.tokenize([tmp_path / "1.jsonl"], tmp_path / "1.u16", model=tmp_path / "m.utk", metadata=True)

@@ -16,7 +16,7 @@ from pyunitok._c.grams import MAX_LENGTHS, MAX_UNITS, Grams, WordRules
 from pyunitok.corpus.words import case_folds, word_bounds, word_classes, word_rules
 from pyunitok.packed import Packed
 
-# Words of few letters, so that n-grams repeat; with folds that change the length, marks, kana, and invalid bytes.
+# Words of few letters, so that n-grams repeat, with marks, kana, invalid bytes, and folds that change the length.
 PIECES = ["a", "b", "A", "ab", "ß", "ss", "SS", "İ", "i̇", "é", "e\u0301", "\u0301", "日", "本", "カ", "ก", "1", "²",
           "-", " ", ", ", "\n", "'", "_", "ﬁ", "fi", "\u1f80", "𐐀", "𐐨"]  # fmt: skip
 TEXTS = st.lists(st.sampled_from([piece.encode() for piece in PIECES] + [b"\xff", b"\xe3\x81", b"\xed\xa0\x80"]),
@@ -83,7 +83,7 @@ def test_characters_are_assigned_where_they_are_sought():
 
 
 def test_every_character():
-    """Each character by itself, and between two letters, is divided and folded as by the oracle."""
+    """Each character by itself, and between two letters, is divided and folded as in the oracle."""
     codes = [code for code in range(1, sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
     documents = [f"{chr(code)} x{chr(code)}y".encode() for code in codes[::7]]
     packed = pack(documents)

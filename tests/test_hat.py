@@ -34,7 +34,7 @@ def packed(items):
 
 
 class Hat:
-    """A minimal wrapper of the C functions."""
+    """A minimal wrapper around the C functions."""
 
     def __init__(self):
         ret = ffi.new("unitok_hat **")

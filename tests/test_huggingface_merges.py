@@ -80,7 +80,7 @@ def test_wrong_merges_are_named(text, message):
 
 
 def outcome(function, *arguments):
-    """None if the file is refused."""
+    """The result of a call; None if the file is rejected."""
     try:
         return function(*arguments)
     except (KeyError, TypeError, ValueError, VocabularyError):

@@ -123,7 +123,7 @@ def test_doctests() -> None:
 
 
 def test_docstrings_name_the_default_vocabulary() -> None:
-    """Regression: two of them said that None means RWKV World."""
+    """Regression: two docstrings said that None means RWKV World."""
     named = [name for _, text in documents() for name in re.findall(r"\bNone for the vocabulary (\S+\w)", text)]
     assert named and set(named) == {known.DEFAULT}
     assert not [where for where, text in documents() if re.search(r"None for the RWKV", text)]

@@ -104,7 +104,7 @@ def test_a_compact_index_gives_the_same_answers(tokens: Path, tmp_path: Path) ->
     sizes = ["--block", "64", "--locate-every", "4", "--extract-every", "9"]
     assert "shards" in run(*arguments, *sizes)
     assert "already complete" in run(*arguments, *sizes)
-    run(*arguments, code=1)  # of other options
+    run(*arguments, code=1)  # the options differ
     build_index([tokens], tmp_path / "idx", shard_tokens=700)
     compact, other = open_index(idx), open_index(tmp_path / "idx")
     assert len(compact.shards) == len(other.shards) > 3 and compact.prefetch() > 0

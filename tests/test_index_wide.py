@@ -26,7 +26,7 @@ REAL = Path(os.environ.get("PYUNITOK_MODELS", "nowhere"), "llama3.json")
 
 @pytest.fixture(scope="module", params=["toy", "llama3"])
 def model(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A byte-level model like Llama 3 with 88,979 ids, and Llama 3 itself."""
+    """A byte-level model that resembles Llama 3 but has 88,979 ids, and Llama 3 itself."""
     if request.param == "llama3":
         if not REAL.exists():
             pytest.skip("PYUNITOK_MODELS is not a folder with llama3.json")

@@ -125,7 +125,7 @@ def test_parts_of_a_run_without_its_text_inputs(folder, toy):
 
 
 def test_exporting_creates_the_folder(folder, toy):
-    """As `export` does. Regression: it failed with 'cannot be written: No such file or directory'."""
+    """`export` creates it, too. Regression: tokenize() failed with 'cannot be written: No such file or directory'."""
     manifest = pyunitok.tokenize("in/a.txt", "far/away/ids", toy, format="npy")
     assert len(np.load(folder / "far/away/ids.npy")) == manifest.tokens
     assert pyunitok.tokenize("in/a.txt", "far/away/ids", toy, format="npy").tokens == manifest.tokens

@@ -33,7 +33,7 @@ def loads(line: bytes, path: list[str]) -> bytes | None:
 
 
 def read_line(line: bytes, key: str) -> tuple[bytes | None, str]:
-    """The text and the message, which must be equal at every CPU level."""
+    """The text and the error message, which must be equal at every CPU level."""
     got = set()
     for cpu in CPUS:
         try:

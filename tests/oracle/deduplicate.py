@@ -23,7 +23,7 @@ def windows(documents: Sequence[bytes], n: int, unit: str) -> list[Window]:
 
 
 def words_of(text: bytes) -> list[Range]:
-    """The bytes of the words of a text. Invalid UTF-8 is in no word."""
+    """The bytes of the words of a text. Invalid UTF-8 is not part of any word."""
     characters = text.decode("utf-8", "surrogateescape")
     sizes = [len(c.encode("utf-8", "surrogateescape")) for c in characters]
     at = [sum(sizes[:k]) for k in range(len(sizes) + 1)]

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Hashable, Iterator, Sequence
 
-Unit = tuple[Hashable, int, int]  # what is compared, and the bytes begin and end
+Unit = tuple[Hashable, int, int]  # the value to compare, and its begin and end in bytes
 
 WITHOUT_SPACES = re.compile(
     "CJK |IDEOGRAPHIC |HIRAGANA |(HALFWIDTH )?KATAKANA|HENTAIGANA |THAI |LAO |KHMER |MYANMAR "
@@ -14,9 +14,9 @@ WITHOUT_SPACES = re.compile(
 
 
 def words(text: bytes) -> list[Unit]:
-    """The words of a text, character by character."""
+    """The words of a text, found character by character."""
     found: list[list[int]] = []
-    at, state = 0, ""  # inside no word, a "joined" or an "alone" one
+    at, state = 0, ""  # "" outside words; inside, "joined" or "alone"
     for char in text.decode("utf-8", "surrogateescape"):
         n_bytes = 1 if 0xDC80 <= ord(char) <= 0xDCFF else len(char.encode())
         kind = unicodedata.category(char)

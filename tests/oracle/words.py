@@ -25,7 +25,7 @@ def folded(word: str, case: bool, accents: bool) -> str:
 
 
 def accepts(item: str, case: bool, accents: bool, wildcards: bool) -> Callable[[str], bool]:
-    """Whether a word matches an item of a query: alternatives, each with wildcards if these are on."""
+    """Whether a word matches an item of a query: alternatives, each with wildcards if these are enabled."""
     patterns = []
     for part in item.split("|"):
         form = folded(part, case, accents)

@@ -23,7 +23,7 @@ GOLDEN = [
 
 
 def character(rng: random.Random) -> str:
-    """Any scalar value; half of them are in the first 64 Ki."""
+    """Any scalar value; half of the draws are limited to values below U+10000."""
     code = rng.randrange(0x110000) if rng.random() < 0.5 else rng.randrange(0x10000)
     return chr(code) if not 0xD800 <= code < 0xE000 else "x"
 

@@ -88,7 +88,7 @@ def hf_bpe(rng: random.Random) -> tuple[dict[str, Any], str]:
             merges.append((left, right))
     rng.shuffle(merges)
     if merges and rng.random() < 0.1:
-        merges.append(rng.choice(merges))  # a repeated merge has its last rank
+        merges.append(rng.choice(merges))  # a repeated merge takes the rank of its last occurrence
     pieces += ["".join(rng.choice(alphabet) for _ in range(rng.randrange(2, 5))) for _ in range(rng.choice([0, 0, 3]))]
     pieces = list(dict.fromkeys(pieces))
     rng.shuffle(pieces)
