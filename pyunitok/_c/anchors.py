@@ -29,7 +29,7 @@ def _records(array: Records, *, writable: bool = False) -> Any:
 
 
 class Buffer(threading.local):
-    """An array of each thread, which is used again: the system clears fresh pages, which takes longer than the work."""
+    """One reusable array per thread: the system clears fresh pages, which takes longer than the work itself."""
 
     def __init__(self, dtype: Any = RECORD) -> None:
         self._array: np.ndarray[Any, Any] = np.empty(0, dtype)
@@ -45,8 +45,8 @@ _SCRATCH, _PAIRS, _MARKS, _FOUND = Buffer(), Buffer(), Buffer(np.int64), Buffer(
 
 
 def divided(records: Records, shift: int, n_buckets: int, ret: Records) -> Int64s:
-    """Put records into `ret`, ordered by key >> shift. Returns int64[n_buckets + 1]: where each bucket begins. The
-    order in a bucket is kept."""
+    """Put records into `ret`, ordered by key >> shift. Returns int64[n_buckets + 1]: where each bucket begins. Records
+    in a bucket keep their order."""
     starts = np.empty(n_buckets + 1, np.int64)
     lib.unitok_anchors_divide(
         _records(records), len(records), shift, n_buckets, pointer(starts, writable=True), _records(ret, writable=True)
@@ -55,28 +55,28 @@ def divided(records: Records, shift: int, n_buckets: int, ret: Records) -> Int64
 
 
 def sort(records: Records) -> None:
-    """Sort records by key, in place. The order of equal keys is kept."""
+    """Sort records by key, in place. Records with equal keys keep their order."""
     scratch = _SCRATCH.take(len(records))
     call(lib.unitok_anchors_sort, _records(records, writable=True), len(records), _records(scratch, writable=True))
 
 
 class Anchors:
-    """Finds equal windows of text: see csrc/unitok_clean.h. Immutable, and shared by threads.
+    """Finds equal windows of text: see csrc/unitok_clean.h. Immutable; threads may share it.
 
     n_units  units in a window
     seed     of the hashes
-    rules    windows consist of words; None: of bytes
+    rules    units are words; None: bytes
     """
 
     def __init__(self, n_units: int, seed: int, rules: WordRules | None = None) -> None:
-        self._rules = rules  # keeps them alive
+        self._rules = rules  # keeps the rules alive
         self.has_words = rules is not None
         self.handle: Any = create("anchors", ffi.NULL if rules is None else rules.handle, n_units, seed)
 
     def find(
         self, kind: int, data: Bytes, offsets: Offsets, at: int, marks: Int64s | None = None
     ) -> Records:
-        """RECORD[]: the records of one kind in documents data[offsets[k]:offsets[k + 1]], of which the first is at
+        """RECORD[]: the records of one kind in documents data[offsets[k]:offsets[k + 1]], the first of which is at
         position `at`. marks: the anchors of the windows to find."""
         if int(offsets[-1]) > len(data):
             raise ValueError("the offsets reach past the data")
@@ -96,7 +96,7 @@ class Anchors:
     def group(
         self, kind: int, records: Records, first: int, *, all_copies: bool, mark_all: bool
     ) -> tuple[Records, Int64s, Records]:
-        """(pairs of places with equal text, marks, records that are kept). Changes `records`."""
+        """(pairs of places with equal text, marks, remaining records). Changes `records`."""
         scratch, pairs, marks = (buffer.take(len(records)) for buffer in (_SCRATCH, _PAIRS, _MARKS))
         n = ffi.new("unitok_anchor_groups *")
         call(
@@ -107,7 +107,7 @@ class Anchors:
         return pairs[: n.n_pairs].copy(), marks[: n.n_marks].copy(), records[: n.n_kept]
 
     def verify(self, kind: int, text: Bytes, ends: Int64s, pairs: Records) -> Int64s:
-        """int64[n, 2]: the ranges of the pairs, which are sorted, whose text is equal. See unitok_anchors_verify."""
+        """int64[n, 2]: the ranges of those of the sorted `pairs` whose text is equal. See unitok_anchors_verify."""
         if len(ends) and int(ends[-1]) > len(text):
             raise ValueError("the documents reach past the text")
         ret, n = np.empty(2 * len(pairs), np.int64), ffi.new("int64_t *")
@@ -121,7 +121,7 @@ class Anchors:
 def cut(
     rules: WordRules, how: str, text: Bytes, ends: Int64s, ranges: Int64s, max_share: float, min_left: int
 ) -> Int64s:
-    """int64[n, 2]: the ranges to remove from documents, in which `ranges` repeat. See unitok_ranges_cut."""
+    """int64[n, 2]: the ranges to remove from documents that contain the repeats `ranges`. See unitok_ranges_cut."""
     if len(ends) and int(ends[-1]) > len(text):
         raise ValueError("the documents reach past the text")
     flat, capacity, n = np.ascontiguousarray(ranges, np.int64).reshape(-1), len(ranges) + 1024, ffi.new("int64_t *")
@@ -137,7 +137,7 @@ def cut(
 
 
 def removed(text: Bytes, begin: int, end: int, ranges: Int64s) -> Bytes:
-    """text[begin:end] without ascending ranges of `text`."""
+    """text[begin:end] without `ranges`, which are ascending positions in `text`."""
     if not 0 <= begin <= end <= len(text):
         raise ValueError("the text is too short")
     ret, flat = np.empty(end - begin, np.uint8), np.ascontiguousarray(ranges, np.int64).reshape(-1)

@@ -25,7 +25,7 @@ STEP = 4 << 20  # suffixes between checks for Ctrl-C
 
 
 class CompactPart(NamedTuple):
-    """The next bytes of a file.
+    """The next bytes of the file.
 
     data      uint8; valid until the next part is requested
     section   -1 for the prefix, SECTIONS for the footer, which is one part
@@ -93,8 +93,8 @@ class Compact:
         return lo, hi
 
     def next(self, lo: int, hi: int, depth: int) -> tuple[U32, Int64s]:
-        """uint32[k] symbols and int64[k] counts: the symbols after the first `depth` symbols of rows lo:hi, which must
-        agree in those."""
+        """uint32[k] symbols and int64[k] counts: the symbols that follow the first `depth` symbols of rows lo:hi,
+        which must be the same in all these rows."""
         return following(partial(lib.unitok_compact_next, self.handle, lo, hi, depth), np.uint32)
 
     def previous(self, lo: int, hi: int) -> Int64s:
@@ -104,14 +104,14 @@ class Compact:
         return counts
 
     def locate(self, rows: Int64s) -> Int64s:
-        """The positions of rows; -1 for those out of range. ValueError without samples to locate."""
+        """The positions of rows; -1 for a row out of range. Raises ValueError if the index cannot locate."""
         positions = np.empty(len(rows), np.int64)
         call(lib.unitok_compact_locate, self.handle, pointer(rows), len(rows), pointer(positions))
         return positions
 
     def extract(self, begins: Int64s, ends: Int64s, *, rows: U32 | None = None) -> U32:
         """The symbols at positions begins[k]:ends[k], concatenated. `rows`, of the same length, receives the rows of
-        the suffixes that begin there. ValueError without samples to extract."""
+        the suffixes that begin there. Raises ValueError if the index cannot extract."""
         n = int((ends - begins).sum())
         if len(ends) != len(begins) or bool((ends < begins).any()) or (rows is not None and len(rows) != n):
             raise ValueError("a range ends before it begins, or `rows` has the wrong length")
@@ -195,7 +195,7 @@ class CompactSearch(TextCounter):
         ids, offsets = self.extract(tokens, windows), np.cumsum(np.append(0, windows - tokens))
         sums = np.append(0, np.cumsum(pieces.lengths[ids], dtype=np.int64))
         wanted = sums[offsets[:-1]] + n_bytes + skips
-        at = np.searchsorted(sums, wanted)  # the token before `at` is the first at which the sum reaches `wanted`
+        at = np.searchsorted(sums, wanted)  # the sum first reaches `wanted` with token at - 1
         return tokens + at - 1 - offsets[:-1], wanted - sums[at - 1]
 
     def sizes(self, sizes: U32, begins: Offsets, ends: Offsets) -> Offsets:
@@ -225,8 +225,8 @@ class CompactSearch(TextCounter):
         return contexts(self.extract(begins, ends), data, offsets, near, before, after)
 
     def _window(self, begins: Int64s, limits: Int64s, sizes: U32, wanted: Int64s) -> Int64s:
-        """For each position in begins, the end of a range of tokens from there with at least `wanted` bytes, or the
-        limit if there are fewer."""
+        """For each position in begins, the end of a range of tokens that starts there and has at least `wanted` bytes,
+        or the limit if fewer bytes are left."""
         return self._grown(wanted, limits - begins, sizes, lambda n: (begins, begins + n)) + begins
 
     def _window_before(self, ends: Int64s, limits: Int64s, sizes: U32, wanted: Int64s) -> Int64s:
@@ -236,8 +236,8 @@ class CompactSearch(TextCounter):
     def _grown(
         self, wanted: Int64s, most: Int64s, sizes: U32, ranges: Callable[[Int64s], tuple[Int64s, Int64s]]
     ) -> Int64s:
-        """The numbers of tokens, at most `most`, whose ranges have at least `wanted` bytes. Doubles those that are
-        too small."""
+        """The numbers of tokens, at most `most`, in ranges of at least `wanted` bytes. Doubles those that are too
+        small."""
         n = np.minimum(wanted // 4 + 8, most)
         while True:
             is_short = (self.sizes(sizes, *ranges(n)) < wanted) & (n < most)

@@ -1,4 +1,4 @@
-"""Bindings for csrc/unitok_clean.h: n-grams of some texts, and where they occur in others."""
+"""Bindings for csrc/unitok_clean.h: the n-grams of some texts, and where they occur in others."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ MAX_LENGTHS: int = lib.UNITOK_GRAMS_MAX_LENGTHS
 # The fields of unitok_gram_hit.
 HIT = np.dtype([(name, np.int64) for name in ("document", "unit", "begin", "end", "gram")])
 Hits = np.ndarray[Any, np.dtype[np.void]]
-# The capacity for hits at first is this, and one for every 8 units of a document. Memory costs nothing until it is
+# The initial capacity for hits is this plus one hit for every 8 units of a document. Memory costs nothing until it is
 # written, but a second search does.
 FIRST_CAPACITY = 1024
 _SEED = secrets.randbits(64)  # of hashes; results do not depend on it
 
 
 class WordRules:
-    """Which characters form words, and which are equal: see corpus/words.py."""
+    """Which characters form words, and which count as equal: see corpus/words.py."""
 
     __slots__ = ("handle",)
 
@@ -38,22 +38,22 @@ class WordRules:
 
 
 class Grams:
-    """The n-grams of some items; immutable, and shared by threads.
+    """The n-grams of some items. Immutable; threads may share it.
 
     data, offsets  the items: bytes or, if `data` is uint32, ids
     n              units in an n-gram
     min_units      an item with fewer than n units is an n-gram itself if it has at least min_units
     rules          units are words; None: bytes or ids
     starts         int64[items + 1]: item k has the units starts[k]..starts[k + 1] - 1 of all units
-    n_grams        different n-grams; each is known by the number of the unit where it first begins
-    repeats        int64[r, 2]: each other place of an n-gram: its number, and the place
+    n_grams        the number of distinct n-grams; each is identified by the first unit where it begins
+    repeats        int64[r, 2]: for each repeat of an n-gram: the unit that identifies it, and the unit where it repeats
     """
 
     def __init__(
         self, data: np.ndarray[Any, Any], offsets: Offsets, n: int, min_units: int, rules: WordRules | None = None
     ) -> None:
         n_items = len(offsets) - 1
-        self._rules = rules  # keeps them alive
+        self._rules = rules  # keeps the rules alive
         self.has_ids = data.dtype == np.uint32
         self.starts: Offsets = offsets.copy() if self.has_ids else np.zeros(n_items + 1, np.int64)
         if self.has_ids:
@@ -73,8 +73,8 @@ class Grams:
         self.repeats = repeats.astype(np.int64).reshape(-1, 2)
 
     def find(self, data: np.ndarray[Any, Any], offsets: Offsets) -> Hits:
-        """HIT[]: the n-grams in documents data[offsets[k]:offsets[k + 1]], which are bytes or, if the n-grams consist
-        of ids, uint32."""
+        """HIT[]: the n-grams in documents data[offsets[k]:offsets[k + 1]], which consist of bytes or, if the n-grams
+        consist of ids, of uint32."""
         if (data.dtype == np.uint32) != self.has_ids or int(offsets[-1]) > len(data):
             raise ValueError("the documents have the wrong type, or the offsets reach past the data")
         search = lib.unitok_grams_find_ids if self.has_ids else lib.unitok_grams_find

@@ -32,7 +32,7 @@ if hasattr(os, "register_at_fork"):  # in the child, the lock may be held by a t
 class Model:
     """An immutable C model, shared by threads. `keep` holds the objects that C borrows.
 
-    complete(), which the first Scratch calls, builds most of the tables that only encoding needs.
+    The first Scratch calls complete(), which builds most of the tables that only encoding needs.
 
     kind      its row in kinds.py
     id_code   the type code of its ids for `array.array`: "H", or "I" if the largest id needs more than 16 bits
@@ -174,7 +174,7 @@ class Model:
         return self._types
 
     def bounds_of_runs(self, ids: Ids) -> Offsets:
-        """Where to divide `ids` to keep byte pieces apart if a piece between them decodes to nothing."""
+        """Where to divide `ids` to separate byte pieces if a piece between them decodes to nothing."""
         cuts: list[int] = []
         if self.info.flags & lib.UNITOK_BYTE_FALLBACK:
             types = self.piece_types()[np.minimum(ids, self.info.n_ids - 1)]

@@ -156,7 +156,8 @@ class Scratch:
         sampling: Any = None, documents: Offsets | None = None, prepared: bool = False,
     ) -> int:  # fmt: skip
         """Encode documents data[offsets[i]:offsets[i + 1]] into `ids`, fill id_offsets[0..n] and return the number of
-        ids. CapacityError if `ids` may be too small; one id per byte and eod, plus ENCODE_SLACK, usually suffices.
+        ids. Raises CapacityError if `ids` may be too small; one id per byte and eod, plus ENCODE_SLACK, usually
+        suffices.
 
         sampling   a result of sampling(): draw a sample of each document
         documents  with sampling: int64[n] document numbers; None if they are consecutive
@@ -196,7 +197,7 @@ class Scratch:
         """Like encode_batch for the sections of texts."""
         n = len(sections.given)
         if int(sections.offsets[-1]) > len(sections.data) or len(id_offsets) <= n or ids.dtype != self._model.dtype:
-            raise ValueError("a buffer is too small for these sections, or of another dtype")
+            raise ValueError("a buffer is too small for these sections, or has the wrong dtype")
         call(
             lib.unitok_encode_sections, self._model_handle, self.handle, pointer(sections.data),
             pointer(sections.offsets), pointer(sections.given), n, pointer(ids, writable=True), len(ids),

@@ -18,7 +18,7 @@ U64 = np.ndarray[Any, np.dtype[np.uint64]]
 RUN = np.dtype([("lo", "<i8"), ("hi", "<i8"), ("back", "<i4"), ("skip", "<i4")])
 HIT = np.dtype([(name, "<i8") for name in ("token", "skip", "n_bytes", "begin", "end", "dropped")])
 Runs = np.ndarray[Any, np.dtype[np.void]]  # of dtype RUN; see unitok_search_run
-ID_COUNTS: dict[int, int] = {2: lib.UNITOK_SEARCH_IDS_16, 4: lib.UNITOK_SEARCH_IDS_32}  # by the bytes of an id
+ID_COUNTS: dict[int, int] = {2: lib.UNITOK_SEARCH_IDS_16, 4: lib.UNITOK_SEARCH_IDS_32}  # indexed by the bytes of an id
 TOP_TOKENS = 8
 
 
@@ -30,8 +30,8 @@ def _borrow(kind: str, array: np.ndarray[Any, Any]) -> Any:
 
 
 def following(function: Callable[..., Any], dtype: Any) -> tuple[Any, Offsets]:
-    """The symbols and counts that a function writes, whose last arguments are two arrays and their capacity. It returns
-    their number, and is called again if the capacity is too small."""
+    """The symbols and counts that `function` writes. Its last arguments are two arrays and their capacity; it returns
+    the number of symbols. If the capacity is too small, it is called again."""
     capacity = 1024
     while True:
         symbols, counts = np.empty(capacity, dtype), np.empty(capacity, np.int64)
@@ -205,8 +205,8 @@ def sizes_of(ids: Tokens, sizes: U32, begins: Offsets, ends: Offsets) -> Offsets
 def contexts(
     ids: Tokens, data: Bytes, offsets: Offsets, hits: Runs, before: int, after: int
 ) -> tuple[Bytes, Offsets]:
-    """A text, and int64[3n + 1]: where in it the context before each hit, the hit, and the context after it begin.
-    `hits` is an array of HIT; see unitok_search_contexts."""
+    """A text, and int64[3n + 1] offsets in it: the beginnings of the context before each hit, of the hit, and of the
+    context after it. `hits` is an array of HIT; see unitok_search_contexts."""
     n, bounds = len(hits), np.empty(3 * len(hits) + 1, np.int64)
     is_inside = (hits["begin"] >= 0) & (hits["begin"] <= hits["token"]) & (hits["token"] <= hits["end"])
     is_inside &= (hits["end"] <= len(ids)) & (hits["n_bytes"] >= 0)

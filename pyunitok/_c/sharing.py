@@ -45,7 +45,7 @@ def share_out(
             except queue.Full:
                 work(0, item)
             tick()
-        with contextlib.suppress(queue.Empty):  # if there are few items, all may still be there
+        with contextlib.suppress(queue.Empty):  # if there are only a few items, all of them may still be queued
             while others and not errors:
                 work(0, waiting.get_nowait())  # type: ignore[arg-type]
                 tick()

@@ -29,7 +29,7 @@ class SuffixSorter:
         self._handle: Any = create("suffix", *given, self._keep[1], sa.itemsize)
 
     def step(self, budget: int) -> float:
-        """Visit about `budget` suffixes. Returns the progress, 1 at the end."""
+        """Visit about `budget` suffixes. Returns the progress, which is 1 at the end."""
         progress = ffi.new("double *")
         call(lib.unitok_suffix_step, self._handle, budget, progress)
         return float(progress[0])

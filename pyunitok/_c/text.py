@@ -110,7 +110,7 @@ class Pattern:
 
 class Sections(NamedTuple):
     """Texts divided into sections: section k is data[offsets[k]:offsets[k + 1]]; item i has the sections
-    starts[i]..starts[i + 1]. given[k] is the id that section k becomes, or -1 if it is to be encoded."""
+    starts[i]..starts[i + 1] - 1. given[k] is the id that section k becomes, or -1 if it is to be encoded."""
 
     data: Bytes
     offsets: Offsets
@@ -139,7 +139,7 @@ class Finder:
         return bool(lib.unitok_finder_matches(self.handle, ffi.from_buffer("uint8_t[]", data), len(data)))
 
     def reaches(self, text: Any, at: int) -> bool:
-        """Whether a token may reach to both sides of text[at], or be beside it: see unitok_finder_reaches."""
+        """Whether a token may cross or touch the cut before text[at]: see unitok_finder_reaches."""
         buffer = buffer_of(text)
         return not 0 < at < len(buffer) or bool(lib.unitok_finder_reaches(self.handle, buffer, len(buffer), at))
 
@@ -166,8 +166,8 @@ def is_normal(text: Any, form: str) -> bool:
 
 
 def is_normal_around(text: Any, at: int, reach: int, form: str = "NFC") -> bool:
-    """Whether both sides of text[at] can be normalized independently, and the bytes up to `reach` away are in the form:
-    see unitok_is_normal_around."""
+    """Whether both sides of text[at] can be normalized independently, and all bytes up to `reach` away are already in
+    the form: see unitok_is_normal_around."""
     buffer = buffer_of(text)
     if not 0 < at < len(buffer):
         return False
@@ -219,8 +219,8 @@ class JsonLines:
         return place
 
     def read(self, lines: Any, out: Bytes, offsets: Offsets, place: Any) -> bool:
-        """Write the texts of the lines from `place` on to the packed list (out, offsets). Returns True once all lines
-        have been read, False if the line at `place` is invalid (.error says why); the next call skips that line.
+        """Append the texts of the lines, starting at `place`, to the packed list (out, offsets). Returns True once all
+        lines have been read, False if the line at `place` is invalid (.error says why); the next call skips it.
 
         `out` must have at least as many bytes as the lines, and `offsets` one more element than there are texts.
         """
@@ -236,8 +236,8 @@ class JsonLines:
 
 
 def json_merges(json: bytes) -> tuple[Packed, int] | None:
-    """The merges in the list with which `json` begins, as left and right sides in turn, and the bytes of the list. None
-    if it is invalid or unusual."""
+    """The merges in the list at the start of `json`, as alternating left and right sides, and the size of the list in
+    bytes. None if the list is invalid or unusual."""
     text, bounds = np.empty(len(json), np.uint8), np.empty(len(json) // 2 + 1, np.int64)
     n_merges = ffi.new("int64_t *")
     n_bytes = lib.unitok_json_merges(
@@ -248,7 +248,7 @@ def json_merges(json: bytes) -> tuple[Packed, int] | None:
 
 def find_merges(pieces: Packed, sides: Packed) -> Offsets:
     """int64[3 * n]: the indices of the pieces that are the left sides of n merges, then the right sides, then both
-    together. VocabularyError: a part of merge .item is not a piece."""
+    joined. Raises VocabularyError if a side of merge .item, or both joined, is not a piece."""
     n = len(sides) // 2
     found = np.empty(3 * n, np.int64)
     call(

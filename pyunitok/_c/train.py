@@ -50,14 +50,14 @@ class Units:
 
     @classmethod
     def joined(cls, parts: Sequence[Units]) -> Units:
-        """The units of all parts, one part after the other."""
+        """The units of all parts, concatenated."""
         offsets = np.zeros(sum(map(len, parts)) + 1, np.int64)
         np.cumsum(np.concatenate([np.diff(part.offsets) for part in parts] or [offsets[:0]]), out=offsets[1:])
         data = np.concatenate([part.data for part in parts] or [np.zeros(0, np.uint8)])
         return cls(data, offsets, np.concatenate([part.counts for part in parts] or [np.zeros(0, np.uint64)]))
 
     def part(self, begin: int = 0, end: int | None = None) -> Any:
-        """Units begin..end-1 as a unitok_units, which borrows the arrays."""
+        """Units begin..end-1 as a unitok_units that borrows the arrays."""
         end = len(self) if end is None else end
         offsets, counts = pointer(self.offsets) + begin, pointer(self.counts) + begin
         return ffi.new("unitok_units *", (pointer(self.data), offsets, counts, end - begin))
@@ -108,8 +108,8 @@ class Counter:
         call(lib.unitok_counter_sort, self.handle)
 
     def absorb(self, other: Counter, begin: int, end: int) -> None:
-        """Move to this counter the counts of those keys begin..end-1 of `other` that it also contains. Several threads
-        may call this for different keys. Not allowed after sort()."""
+        """Move to this counter the counts of those of the keys begin..end-1 of `other` that this counter also contains.
+        Several threads may call this for different keys. Not allowed after sort()."""
         call(lib.unitok_counter_absorb, self.handle, other.handle, begin, end)
 
     def drop_absorbed(self) -> None:

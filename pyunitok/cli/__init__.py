@@ -47,7 +47,7 @@ COMMANDS = {
 
 
 class LazyGroup(click.Group):
-    """A group that makes its commands when they are asked for. click-man asks for all of them, by `commands`."""
+    """A group that creates its commands on demand. click-man requests all of them through `commands`."""
 
     @property
     def commands(self) -> MutableMapping[str, click.Command]:
@@ -57,7 +57,7 @@ class LazyGroup(click.Group):
 
     @commands.setter
     def commands(self, _: Any) -> None:
-        """click.Group assigns the commands that its decorators add. There are none."""
+        """Ignored: click.Group assigns the commands that its decorators add, and there are none."""
 
 
 class Commands(LazyGroup):
@@ -123,7 +123,7 @@ class ClosedPipe(BaseException):
 
 
 class _Stdout(io.FileIO):
-    """Adds the name of standard output to errors, because "No space left on device" alone does not say where."""
+    """Adds the name of standard output to errors, because "No space left on device" alone does not name the file."""
 
     def write(self, data: Any) -> int | None:  # type: ignore[override]
         try:

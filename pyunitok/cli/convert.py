@@ -21,7 +21,7 @@ def convert(source: str, target: str, to: str, pattern: str | None, overwrite: b
     Fails if the format cannot represent the model, and prints a note for each minor loss of information.
 
     \b
-    Example:
+    Examples:
       pyunitok convert t5.model t5.utk
       pyunitok convert rwkv-world rwkv.utk
       pyunitok convert t5.utk t5.model --to sentencepiece

@@ -1,4 +1,4 @@
-"""Options of the commands that read a corpus and write another one."""
+"""Options of the commands that read a corpus and write a cleaned one."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pyunitok.corpus.formats import FORMATS
 def running_options(command: Command) -> Command:
     """--threads, --max-memory and --overwrite."""
     for option in (
-        click.option("--overwrite", is_flag=True, help="Start again, and replace CLEAN if it exists."),
+        click.option("--overwrite", is_flag=True, help="Start over and replace CLEAN if it exists."),
         click.option(
             "--max-memory", "max_memory_bytes", type=SIZE, default="1G", show_default=True, help="Memory budget."
         ),
-        click.option("--threads", type=click.IntRange(1), help="Threads to use; by default, all cores."),
+        click.option("--threads", type=click.IntRange(1), help="Number of threads; by default, one per core."),
     ):
         command = option(command)
     return command
 
 
 def reading_options(command: Command) -> Command:
-    """How to read the corpus: the options of the section Inputs."""
+    """Options of the Inputs section, which say how to read the corpus."""
     for option in (
         click.option(
             "--on-error", type=click.Choice(["raise", "skip"]), default="raise", show_default=True,
@@ -39,14 +39,15 @@ def reading_options(command: Command) -> Command:
             "--include", metavar="PATTERN", multiple=True, help="In directories, read only files matching PATTERN."
         ),
         click.option(
-            "--doc", metavar="file|line|SEPARATOR", default="file", show_default=True, help="Text: what a document is."
+            "--doc", metavar="file|line|SEPARATOR", default="file", show_default=True,
+            help="Text: how to split files into documents.",
         ),
         click.option(
             "--input-format", type=click.Choice(["auto", *FORMATS]), default="auto", show_default=True,
             help="The format of the corpus.",
         ),
         click.option(
-            "--text-key", default="text", show_default=True, help="The JSON field with the text; a.b is b inside a."
+            "--text-key", default="text", show_default=True, help="The JSON field with the text; a.b is field b of a."
         ),
     ):  # fmt: skip
         command = option(command)

@@ -54,10 +54,10 @@ def _parse_limit(text: str) -> int:
     "--against-format", type=click.Choice(list(AGAINST_FORMATS)), default="fields", show_default=True,
     help="fields: JSON lines with --field; text: an item per line; others: that tool's files.",
 )  # fmt: skip
-@click.option("--preset", type=click.Choice(list(PRESETS)), help="The rule of a paper; other options override it.")
+@click.option("--preset", type=click.Choice(list(PRESETS)), help="Use the rule of a paper; other options override it.")
 @click.option("--unit", type=click.Choice(UNITS), default="words", show_default=True, help="The units of n-grams.")
 @click.option("-n", "--length", "n", type=click.IntRange(1), default=13, show_default=True, help="Units in an n-gram.")
-@click.option("--min-units", type=click.IntRange(1), help="Minimum size of an item compared in full; 8 or n.")
+@click.option("--min-units", type=click.IntRange(1), help="Minimum size of items compared in full; 8, or n if less.")
 @click.option(
     "--min-share", type=click.FloatRange(0, 1), default=0.0, show_default=True,
     help="Act on a document only if it contains this share of an item.",
@@ -105,7 +105,7 @@ def decontaminate(
     To resume an interrupted run, run the same command again; the output is byte-identical.
 
     \b
-    Example:
+    Examples:
       pyunitok decontaminate crawl/ --against mmlu.jsonl --field question -o clean/ --report hits.jsonl.zst
       pyunitok decontaminate c.jsonl.zst --against bench/ --against-format decon --preset gpt3 -o clean.jsonl.zst
       pyunitok decontaminate c.jsonl --against q.txt --against-format text --action report --report hits.jsonl
@@ -132,7 +132,7 @@ def decontaminate(
         summary = job.run(Callbacks(listener.begin, listener.show), listener.show_count)
     if summary.waits_for:
         shards = ", ".join(map(str, summary.waits_for[:20])) + ", …" * (len(summary.waits_for) > 20)
-        click.echo(f"counted; run the same command again when these shards have counted: {shards}", err=True)
+        click.echo(f"counted; run the same command again when these shards have been counted: {shards}", err=True)
         return
     _print(summary)
     if json_path:
@@ -183,7 +183,7 @@ class _Listener:
 
 
 def _print(summary: Summary) -> None:
-    """Print the table, and a line about the documents."""
+    """Print the table and a summary of the documents."""
     rows: list[tuple[str, ...]] = [("benchmark", "items", "testable", "contaminated", "documents")]
     rows += [tuple(printable(value) if isinstance(value, str) else f"{value:,}" for value in row.values())
              for row in summary.table()]  # fmt: skip

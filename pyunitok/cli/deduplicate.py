@@ -40,18 +40,18 @@ REPEATS = ("min_bytes", "min_words", "keep", "cut", "max_share", "min_left", "do
               help="Folder for temporary files, 3 bytes per byte of text; by default, that of CLEAN.")  # fmt: skip
 @running_options
 @click.option("--min-bytes", type=SIZE, metavar="N", help="Minimum size of a repeat. Default: 100.")
-@click.option("--min-words", type=click.IntRange(1), metavar="N", help="Minimum size in words, compared as bytes.")
+@click.option("--min-words", type=click.IntRange(1), metavar="N", help="Minimum size in words, compared byte by byte.")
 @click.option("--keep", type=click.Choice(KEEP), default="first", show_default=True,
               help="Keep the first copy, or remove all copies.")  # fmt: skip
 @click.option("--against", metavar="OTHER", multiple=True,
               help="Also remove what this corpus contains. May be repeated.")  # fmt: skip
-@click.option("--documents", is_flag=True, help="First drop documents that equal an earlier one.")
+@click.option("--documents", is_flag=True, help="First drop documents that are identical to an earlier one.")
 @click.option("--repeat", is_flag=True, help="Remove repeats again until none is left.")
 @click.option("--cut", type=click.Choice(list(CUTS)), default="word", show_default=True,
               help="Shrink repeats to complete characters, words or lines.")  # fmt: skip
 @click.option("--max-share", type=click.FloatRange(0, 1), metavar="SHARE",
               help="Drop a document if a larger share of its bytes repeats.")  # fmt: skip
-@click.option("--min-left", type=SIZE, metavar="N", help="Drop a cut document if it has fewer bytes left.")
+@click.option("--min-left", type=SIZE, metavar="N", help="Drop a document if cutting leaves fewer bytes.")
 @reading_options
 def deduplicate(
     inputs: tuple[str, ...], out: str, ranges: str | None, json_path: str | None, tmp: str | None, overwrite: bool,
@@ -67,7 +67,7 @@ def deduplicate(
     To resume an interrupted run, run the same command again; the output is byte-identical.
 
     \b
-    Example:
+    Examples:
       pyunitok deduplicate crawl/ -o clean/ --documents --ranges removed.jsonl.zst
       pyunitok deduplicate new.jsonl.zst --against old.jsonl.zst --min-words 50 -o clean.jsonl.zst
       pyunitok deduplicate c.jsonl --keep none --cut line --min-left 200 -o clean.jsonl --tmp /scratch
@@ -125,5 +125,5 @@ def _print(summary: Deduplicated) -> None:
     )
     if summary.windows_left:
         click.echo(
-            f"windows that still repeat: {summary.windows_left:,}, before {summary.windows:,}; --repeat removes more"
+            f"windows that still repeat: {summary.windows_left:,}, formerly {summary.windows:,}; --repeat removes more"
         )

@@ -33,7 +33,7 @@ def duplicates(folder: str, out: str, min_tokens: int, drop: bool, overwrite: bo
     Uses about 21 bytes of memory per token of the index, or 5 GB for 242 million tokens.
 
     \b
-    Example:
+    Examples:
       pyunitok duplicates idx --min-tokens 50 -o dups.jsonl.zst
       pyunitok duplicates idx --min-tokens 50 --drop -o unique.u16
     """

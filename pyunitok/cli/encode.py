@@ -16,9 +16,9 @@ from pyunitok.tokens.model import open_model
 @click.argument("text", nargs=-1)
 @model_option
 @click.option("--pieces", is_flag=True, help="Print the pieces under their ids, as on a terminal.")
-@click.option("--offsets", is_flag=True, help="Print a line per id: id, begin and end in bytes, and text, with tabs.")
+@click.option("--offsets", is_flag=True, help="Print a tab-separated line per id: id, begin and end in bytes, text.")
 @click.option("--plain", is_flag=True, help="Encode special tokens in the text as plain text.")
-@click.option("--add-special", is_flag=True, help="Add the special tokens of the template of a tokenizer.json.")
+@click.option("--add-special", is_flag=True, help="Add the special tokens of the template in a tokenizer.json.")
 def encode(
     text: tuple[str, ...], model: str | None, pieces: bool, offsets: bool, plain: bool, add_special: bool
 ) -> None:
@@ -28,7 +28,7 @@ def encode(
     as escapes.
 
     \b
-    Example:
+    Examples:
       pyunitok encode "The quick brown fox"
       pyunitok encode --offsets "The quick brown fox"
     """
@@ -55,7 +55,7 @@ def encode(
 @model_option
 @click.option(
     "--skip-special/--keep-special", default=True, show_default=True,
-    help="Files of byte-level BPE and Hugging Face models: leave out special tokens, or print them.",
+    help="Byte-level BPE and Hugging Face models: omit special tokens, or print them.",
 )
 def decode(ids: tuple[str, ...], model: str | None, skip_special: bool) -> None:
     """Decode IDS, or each line of stdin, and print the text.

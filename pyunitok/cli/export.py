@@ -34,7 +34,7 @@ def export(tokens: str, to: str, folder: str, **options: Any) -> None:
     index byte for byte; if there is only one, -o is its name.
 
     \b
-    Example:
+    Examples:
       pyunitok export ids.u16 --to megatron -o training/
       pyunitok export ids.u16 --to nanogpt --val-fraction 0.01 -o data/corpus/
       pyunitok export small --to tokens -o ids.u16

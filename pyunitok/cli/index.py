@@ -30,19 +30,19 @@ COMPACT_OPTIONS = ("block", "locate_every", "extract_every", "count_only")
     help="Sort by token bytes (the default, fastest for text queries) or by token ids.",
 )  # fmt: skip
 @click.option("--compact", is_flag=True, help="Build compressed suffix arrays: a quarter of the size, 3 times slower.")
-@click.option("--block", type=click.Choice(["128", "64"]), help="With --compact: 64 is faster and 5 % larger.")
+@click.option("--block", type=click.Choice(["128", "64"]), help="With --compact: 64 is faster but takes 5 % more.")
 @click.option(
     "--locate-every", type=click.IntRange(1, 1024), metavar="N",
-    help="With --compact: store the place of every N-th token, a power of two.  [default: 32]",
+    help="With --compact: store the position of every N-th token (a power of two).  [default: 32]",
 )  # fmt: skip
 @click.option(
     "--extract-every", type=click.IntRange(1, 1024), metavar="N",
-    help="With --compact: store where reading can start at every N-th token.  [default: 64]",
+    help="With --compact: allow reading to start at every N-th token.  [default: 64]",
 )  # fmt: skip
-@click.option("--count-only", is_flag=True, help="With --compact: only counts, for 15 % less space.")
+@click.option("--count-only", is_flag=True, help="With --compact: support only counting, for 15 % less space.")
 @click.option("--drop-tokens", is_flag=True, help="With --compact: store the token files in the index and remove them.")
-@click.option("--words", is_flag=True, help="Also store words, for search -i and others.")
-@click.option("--fields", metavar="NAMES", help="Also store metadata, such as lang,year.")
+@click.option("--words", is_flag=True, help="Also store words, for `search -i` and other queries about words.")
+@click.option("--fields", metavar="NAMES", help="Also store these metadata fields, such as lang,year.")
 @click.option("--left", is_flag=True, help="Also store the token before each suffix, 2 bytes per token.")
 @click.option(
     "--max-memory", "max_memory_bytes", type=SIZE, help="Memory limit, such as 8G; by default, half of the machine's.",
@@ -66,7 +66,7 @@ def index(tokens: tuple[str, ...], folder: str, to: str | None, model: Any, **op
     can be added later without sorting: TOKENS is then the folder of the index itself.
 
     \b
-    Example:
+    Examples:
       pyunitok index ids.u16 -o idx
       pyunitok index more.u16 -o idx --add
       pyunitok index idx -o small --compact

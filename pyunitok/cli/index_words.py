@@ -1,4 +1,4 @@
-"""Adding words and fields to an index with the `index` command."""
+"""Adds words and fields to an index, for the `index` command."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def is_same_folder(tokens: Sequence[str], folder: str) -> bool:
 
 
 def store_more(folder: str, model: Any, words: bool, fields: str | None) -> None:
-    """Store words and fields, with a progress bar on a terminal."""
+    """Store words and fields. Shows a progress bar on a terminal."""
     if words:
         with ShareMeter("words") as meter:
             add_words(folder, model=model, on_progress=meter.show)

@@ -20,7 +20,7 @@ def inspect(path: Any) -> None:
     """Describe a model file, a folder that holds one, or a token file.
 
     \b
-    Example:
+    Examples:
       pyunitok inspect unitok-v1
       pyunitok inspect ids.u16
       pyunitok inspect my.tiktoken --pattern cl100k

@@ -23,7 +23,7 @@ def merge(parts: tuple[str, ...], out: str, overwrite: bool) -> None:
     hashes of the parts are verified, and the parts are not deleted.
 
     \b
-    Example:
+    Examples:
       pyunitok merge ids.u16.*-of-8 -o ids.u16
       pyunitok merge ids.u16.parts -o ids.u16
     """

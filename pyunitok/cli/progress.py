@@ -139,7 +139,7 @@ class PhaseBar:
             self._bar.close()
 
     def show(self, phase: str, done: int, total: int) -> None:
-        """Update the bar; a callback of the type train.trained.Progress."""
+        """Update the bar. This is a callback of type train.trained.Progress."""
         now = time.monotonic()
         if phase == self._phase and now - self._shown < 0.1:
             return

@@ -68,7 +68,7 @@ class _Quoting(Sectioned):
 @click.option(
     "--all-of", metavar="A|B", multiple=True, help="Count places that match A or B. May be repeated; all must match."
 )
-@click.option("--within", type=click.IntRange(0), help="With --all-of: maximum distance of matches, in tokens.")
+@click.option("--within", type=click.IntRange(0), help="With --all-of: maximum distance between matches, in tokens.")
 @click.option("--ngrams", metavar="N", type=click.IntRange(1), help="List the most frequent sequences of N tokens.")
 @click.option(
     "--min-count", type=click.IntRange(1), default=2, show_default=True,
@@ -111,7 +111,7 @@ def search(
     """Count and find text in an index, regardless of token boundaries.
 
     \b
-    Example:
+    Examples:
       pyunitok search idx "first train"
       pyunitok search idx "the " --count
       pyunitok search idx " of " --next --limit 10
@@ -170,7 +170,7 @@ def _parse(text: str, options: dict[str, Any]) -> Any:
     if options["is_ids"]:
         words = text.replace(",", " ").split()
         if not all(word.isascii() and word.isdecimal() for word in words):
-            raise click.UsageError(f"{text!r} is not a list of ids, as --ids requires")
+            raise click.UsageError(f"--ids requires a list of ids, not {text!r}")
         return [int(word) for word in words]
     data = text.encode("utf-8", "surrogateescape")
     if options["escapes"]:
@@ -323,7 +323,7 @@ ANSWERS: dict[str, Callable[[Any, Any, dict[str, Any]], dict[str, Any]]] = {
 }  # fmt: skip
 
 
-# ---------------------------------------------------------------------------------------------------------- showing ---
+# ----------------------------------------------------------------------------------------------------------- output ---
 
 
 def _rows(answer: dict[str, Any]) -> list[dict[str, Any]]:
@@ -334,7 +334,7 @@ def _rows(answer: dict[str, Any]) -> list[dict[str, Any]]:
     return tables[0] if tables else [answer]
 
 
-# CSV headers of empty tables.
+# The CSV headers of empty tables.
 _COLUMNS: dict[str, tuple[str, ...]] = {
     "hits": ("document", "begin", "end", "source", "before", "match", "after"),
     "documents": ("document", "count", "source"), "sources": ("source", "count", "documents"),

@@ -15,10 +15,10 @@ FILTERED = ("hits", "count", "documents", *FIELD_QUERIES)
 OPTIONS = (
     click.option(
         "--where", metavar="CONDITION", multiple=True,
-        help="Only in documents with this field, such as lang=de or 'year>=1990'. May be repeated; all must hold.",
+        help="Search only documents where this holds, such as lang=de or 'year>=1990'. May be repeated; all must hold.",
     ),
     click.option(
-        "--by", metavar="FIELD", help="Count hits by the values of FIELD, or by input with @file, per million words."
+        "--by", metavar="FIELD", help="Count hits per value of FIELD (@file: per input file), also per million words."
     ),
     click.option("--facets", is_flag=True, help="List the most frequent values of all stored fields among the hits."),
 )  # fmt: skip
@@ -38,7 +38,7 @@ def is_about_fields(options: dict[str, Any], query: str) -> bool:
 def answer_fields(
     index: Any, query: str, text: Any, words: WordOptions | None, options: dict[str, Any]
 ) -> dict[str, Any]:
-    """The answer to a query with --where, --by or --facets as JSON. `text` is str for words, and else bytes."""
+    """The answer to a query with --where, --by or --facets as JSON. `text` is str for words, otherwise bytes."""
     where, offset, limit = options["where"], options["offset"], options["limit"]
     if query not in FILTERED:
         raise click.UsageError(f"--where cannot be combined with --{query.replace('_', '-')}")

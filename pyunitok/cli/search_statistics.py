@@ -23,7 +23,7 @@ OPTIONS = (
     click.option(
         "--keyness", metavar="REFERENCE",
         help="List the words that are more frequent than in REFERENCE: an index, or a condition on fields. "
-        "With --where, only documents with these fields are compared.",
+        "With --where, only documents that meet its conditions are compared.",
     ),
     click.option("--dispersion", is_flag=True, help="Show how evenly TEXT is distributed over the corpus."),
     click.option(
@@ -47,7 +47,7 @@ def statistic_options(command: Any) -> Any:
 def answer_statistics(
     index: Any, query: str, text: str | None, chosen: WordOptions, options: dict[str, Any]
 ) -> dict[str, Any]:
-    """The answer to a query of STATISTICS as JSON."""
+    """The answer to one of the queries in STATISTICS as JSON."""
     order = (options["min_count"], options["offset"], options["limit"])
     if query == "dispersion":
         return statistic_answers.spread(index, text or "", chosen, options["parts"])

@@ -17,14 +17,14 @@ SECTION = (
 )
 MODES = ("ignore_case", "whole_words", "ignore_accents", "wildcards", "regex")
 OPTIONS = (
-    click.option("-i", "--ignore-case", is_flag=True, help="Find the words of TEXT in upper and lower case."),
+    click.option("-i", "--ignore-case", is_flag=True, help="Find the words of TEXT, ignoring case."),
     click.option(
         "-w", "--whole-words", is_flag=True,
-        help="Find the words of TEXT as complete words, whatever is between them. With --spans: begin and end spans at "
+        help="Find the words of TEXT as complete words, whatever separates them. With --spans: begin and end spans at "
         "word boundaries.",
     ),
-    click.option("--ignore-accents", is_flag=True, help="Find the words of TEXT with any accents."),
-    click.option("--wildcards", is_flag=True, help="In the words of TEXT, * is any text and ? any character."),
+    click.option("--ignore-accents", is_flag=True, help="Find the words of TEXT, ignoring accents."),
+    click.option("--wildcards", is_flag=True, help="In the words of TEXT, * matches any text and ? any character."),
     click.option("--regex", is_flag=True, help="Each item of TEXT is a regular expression for a complete word."),
     click.option("--next-words", is_flag=True, help="List the words that follow TEXT."),
     click.option("--previous-words", is_flag=True, help="List the words that precede TEXT."),
@@ -43,7 +43,7 @@ def word_options(command: Any) -> Any:
 
 
 def is_about_words(options: dict[str, Any], query: str) -> bool:
-    """Whether a query is about words: by itself, or because of an option for words."""
+    """Whether a query is about words, either by its nature or because of an option for words."""
     return query in ONLY_WORDS or (query != "spans" and any(options[name] for name in MODES))
 
 

@@ -12,7 +12,7 @@ from pyunitok.cli.arguments import model_override_option
 from pyunitok.errors import count
 from pyunitok.index.opened import open_index
 
-MAX_WORK = 2_000_000_000  # for one search of all shards: about two seconds and 2 GB
+MAX_WORK = 2_000_000_000  # the limit for a search of all shards: about two seconds and 2 GB
 
 
 @click.command()
@@ -30,7 +30,7 @@ def serve(folder: str, host: str, port: int, allow_host: tuple[str, ...], model:
     Requires `pip install 'pyunitok[serve]'`. The page has no login: anyone who can reach it can read the corpus.
 
     \b
-    Example:
+    Examples:
       pyunitok serve idx
       pyunitok serve idx --host 0.0.0.0 --allow-host search.example.org
     """
@@ -43,7 +43,7 @@ def serve(folder: str, host: str, port: int, allow_host: tuple[str, ...], model:
         raise click.ClickException(f"{error.name} is not installed: pip install 'pyunitok[serve]'") from error
     index = open_index(folder, model=model)
     index.max_work = min(index.max_work, MAX_WORK // max(1, len(index.shards)))
-    index.tables  # noqa: B018 - builds them before the first search
+    index.tables  # noqa: B018 - builds the tables before the first search
     threading.Thread(target=index.prefetch, daemon=True).start()
     names = {"localhost", "127.0.0.1", "::1", "[::1]", host, *allow_host}
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

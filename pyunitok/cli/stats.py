@@ -34,7 +34,7 @@ def stats(
     """Show token file statistics: bytes per token, document lengths, inputs, frequent and unused pieces.
 
     \b
-    Example:
+    Examples:
       pyunitok stats ids.u16
       pyunitok stats ids.u16 --top 100 --html stats.html
     """

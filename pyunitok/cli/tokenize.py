@@ -87,7 +87,7 @@ SECTIONS = {
     "--sample", type=SAMPLE, metavar="alpha=A,seed=S",
     help="Sample a segmentation of each document. Also: nbest=N, method=lattice|viterbi|dropout.",
 )  # fmt: skip
-@click.option("--verify", is_flag=True, help="Decode each block and compare it with its text.")
+@click.option("--verify", is_flag=True, help="Decode each block and compare the result with its text.")
 @click.option(
     "--shard", type=SHARD, metavar="I/N",
     help="Tokenize shard I of N, counted from 0, into OUT.I-of-N, for `pyunitok merge`.",
@@ -128,7 +128,7 @@ def tokenize(
     To resume an interrupted run, run the same command again; the output is byte-identical.
 
     \b
-    Example:
+    Examples:
       pyunitok tokenize corpus.jsonl.zst -o ids.u16
       pyunitok tokenize 's3://bucket/wiki/*.parquet' --text-key text -o ids.u16
       pyunitok tokenize books/ --doc '\\n\\n' -o ids.u16 --threads 4

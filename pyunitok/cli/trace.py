@@ -46,7 +46,7 @@ def trace(
     byte. The rarest are shown. A match does not prove that the text comes from that document.
 
     \b
-    Example:
+    Examples:
       pyunitok trace idx answer.txt
       pyunitok trace idx - --json < answer.txt
     """

@@ -41,7 +41,7 @@ def train() -> None:
     """Train a model.
 
     \b
-    Example:
+    Examples:
       pyunitok train unigram corpus.jsonl.zst -o en.model --vocab-size 32000
       pyunitok train bpe books/ -o books.model --vocab-size 16000 --byte-fallback
       pyunitok train longest corpus.jsonl.zst -o world.txt --vocab-size 65536

@@ -28,7 +28,7 @@ def verify(tokens: str, inputs: tuple[str, ...], named: bool, model: Any, thread
     manifest. The output of `duplicates --drop` cannot be compared because it lacks some of the text.
 
     \b
-    Example:
+    Examples:
       pyunitok verify ids.u16
       pyunitok verify ids.u16 --inputs
       pyunitok verify idx

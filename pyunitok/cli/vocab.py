@@ -42,7 +42,7 @@ def vocab() -> None:
     """Edit, compare and list vocabularies.
 
     \b
-    Example:
+    Examples:
       pyunitok vocab edit rwkv-world -o mine.txt --add names.txt --add-emoji --remove-unused corpus/
       pyunitok vocab diff rwkv-world mine.txt
       pyunitok vocab list rwkv-world --longest 10
@@ -98,7 +98,7 @@ def edit(
     other backslash is literal.
 
     \b
-    Example:
+    Examples:
       pyunitok vocab edit rwkv-world -o mine.txt --add names.txt --text sample.txt
       pyunitok vocab edit rwkv-world -o ja.txt --remove-unused ja/ --add-words ja/ --script Japanese --max 5000
       pyunitok vocab edit rwkv-world --dry-run --add-emoji --add-kaomoji --max-kaomoji 500 --remove-unused corpus/
@@ -240,7 +240,7 @@ def list_(model: str, plain: bool, as_json: bool, **options: Any) -> None:
     """List the id, the length in bytes and the text of each piece of a model.
 
     \b
-    Example:
+    Examples:
       pyunitok vocab list rwkv-world --longest 10
       pyunitok vocab list rwkv-world --script Cyrillic --plain > cyrillic.txt
     """

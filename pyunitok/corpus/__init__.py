@@ -6,8 +6,8 @@
     jsonl.py         ByteStream → Block: one string field of each line
     parquet.py       file → Block: one column of text
     reading.py       Sources → blocks, in order, in bounded memory
-    workers.py       blocks → results of a function that runs in threads, in block order
-    rewriting.py     JSON lines with another text or field, and compressed frames
+    workers.py       blocks → results of a function that runs in several threads, in block order
+    rewriting.py     blocks → text and JSON lines with edited documents, and compressed frames
     words.py         the words of a text
     formats.py       the table of formats
     compressions.py  the table of compressions

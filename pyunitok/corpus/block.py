@@ -54,7 +54,7 @@ class Block:
     lines           uint8[], a memoryview for the reader's own use
     raw             JSON lines: the lines of the block as they are in the input, including blank ones; Parquet, with
                     Reading.whole_rows: record batches with the rows of the documents
-    ends_group      Parquet: the block ends at the end of a row group. With Reading.whole_rows, no block has rows of two
+    ends_group      Parquet: the block ends at the end of a row group. With Reading.whole_rows, no block spans two
     work            work left for finish(); until it is done, the fields above are not valid
     """
 
@@ -132,5 +132,5 @@ class DocumentReader(Protocol):
     def ends_with_separator(self) -> bool | None: ...
 
     def fill(self, block: Block) -> bool:
-        """Put the next documents into `block`, which block.finish() completes. False if no documents are left;
+        """Put the next documents into `block`, which block.finish() completes. Returns False if no documents are left;
         block.source_bytes then counts the bytes after the last document."""

@@ -28,8 +28,8 @@ def divide(path: str, _size_bytes: int, n_bytes: int) -> list[int]:
 
 
 def frame_begins(path: str) -> list[int]:
-    """The offsets where the zstd frames of a file begin, except skippable frames. InputError if the file is not a
-    sequence of complete frames."""
+    """The offsets where the zstd frames of a file begin, except skippable frames. Raises InputError if the file is
+    not a sequence of complete frames."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123
             table = read_table(file)

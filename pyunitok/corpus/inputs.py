@@ -42,7 +42,7 @@ from pyunitok.errors import InputError, OptionError
 BINARY_SUFFIXES = {".lz4", ".lzma", ".zip", ".7z", ".tar", ".tgz", ".arrow", ".npy", ".bin"}
 BINARY_SUFFIXES |= {".u16", ".u32", ".ends", ".utk", ".partial", ".pkl", ".pt", ".safetensors", ".so", ".exe", ".dll"}
 BINARY_SUFFIXES |= {".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".mp3", ".mp4", ".wav", ".woff", ".ttf", ".pyc"}
-REMOTE_THREADS = 16  # to fetch the first bytes of files at URLs
+REMOTE_THREADS = 16  # threads that fetch the first bytes of files at URLs
 START_BYTES = 1 << 12  # read from every file; small because there may be many files
 PIECE_BYTES = 1 << 16  # read at a time to find the first line
 MANIFEST_BYTES = 1 << 20
@@ -100,14 +100,14 @@ def find(
 
 
 def check_separator(sources: Iterable[Source], separator: str | bytes | None) -> None:
-    """OptionError if no input uses the separator, because every JSON line and Parquet row is a document."""
+    """Raise OptionError if no input uses the separator, because every JSON line and Parquet row is a document."""
     names = sorted({source.format for source in sources})
     if separator is not None and names and all(FORMATS[name].has_text_key for name in names):
         raise OptionError(f"a separator (--doc) is for text files, but all inputs are {' or '.join(names)}; remove it")
 
 
 def _check_module(name: str, needs: tuple[str, str] | None) -> None:
-    """InputError, before hours of work, if a module that the file requires is missing."""
+    """Raise InputError, before hours of work, if a module that the file requires is missing."""
     if needs is not None:
         try:
             import_module(needs[0])
@@ -204,8 +204,8 @@ class _Chooser:
             return None
 
     def _source(self, found: FoundFile, is_forced: bool) -> Source:
-        """The file as a source. _NotText if its name or first bytes show that it is not text; compressed files are
-        checked when they are read."""
+        """The file as a source. Raises _NotText if its name or first bytes show that it is not text; compressed files
+        are checked when they are read."""
         path = found.path
         stem, suffix = os.path.splitext(without_query(path).lower())  # noqa: PTH122
         compression = compressions.by_suffix(suffix)

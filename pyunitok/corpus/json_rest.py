@@ -14,7 +14,7 @@ import secrets
 
 import msgspec
 
-# A string, or outside strings a constant that JSON does not allow.
+# A string or, outside strings, a constant that JSON does not allow.
 _TOKENS = re.compile(rb'"(?:[^"\\]+|\\.)*"|-?Infinity|NaN', re.DOTALL)
 _ESCAPES = re.compile(rb"\\u([dD][89abAB]..)\\u([dD][c-fC-F]..)|\\u([dD][89a-fA-F]..)|\\.", re.DOTALL)
 

@@ -55,7 +55,7 @@ class TextField(c_text.JsonLines):
         super().__init__([name.encode("utf-8", "surrogateescape") for name in self.path], max_line_bytes, cpu)
 
     def of_line(self, line: bytes) -> bytes:
-        """The text of one line. ValueError with a message if the line is bad."""
+        """The text of one line. Raises ValueError with a message if the line is bad."""
         out, offsets, place = np.empty(len(line), np.uint8), np.zeros(2, np.int64), self.new_place()
         if line and not self.read(memoryview(line), out, offsets, place):
             raise ValueError(self.message(line, place))
@@ -65,7 +65,7 @@ class TextField(c_text.JsonLines):
         return text
 
     def message(self, data: Any, place: Any) -> str:
-        """The error in the line at `place`, with its byte offset in the line."""
+        """A message about the error in the line at `place`, with its byte offset in the line."""
         what = self._what(place.error, place.detail, bytes(data[place.at + max(0, place.error_at) :][:1]))
         return what if place.error_at < 0 else f"byte {place.error_at}: {what}"
 

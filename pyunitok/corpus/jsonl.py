@@ -91,7 +91,7 @@ class JsonlReader:
         return self._stream.at_end and self._long is None
 
     def fill(self, block: Block) -> bool:
-        """Put the next lines into `block`, which block.finish() turns into documents; False if no lines are left.
+        """Put the next lines into `block`, which block.finish() turns into documents. Returns False if none are left.
 
         Raises InputError.
         """

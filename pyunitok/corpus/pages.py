@@ -108,7 +108,7 @@ class Pages:
     def __init__(
         self, file: BinaryIO | RangeCache, name: str, budget_bytes: int, max_memory_bytes: int, *, metadata: bool
     ) -> None:
-        """InputError if the footer is too large or damaged."""
+        """Raise InputError if the footer is too large or damaged."""
         self._file, self._name = file, name
         self._budget_bytes, self._max_memory_bytes = budget_bytes, max_memory_bytes
         self._metadata = metadata
@@ -122,7 +122,7 @@ class Pages:
     def most_rows(self, group: int, columns: list[Column], n_rows: int) -> int:
         """The number of rows of these columns that may be read at once from a row group, at most n_rows.
 
-        InputError if one row or one page may exceed the budget.
+        Raises InputError if one row or one page may exceed the budget.
         """
         cached = self._load(group, [column.number for column in columns])
         found = [self._leaf(group, column) for column in columns]
@@ -237,7 +237,7 @@ class Pages:
         return leaf
 
     def _check_delta(self, header: dict[int, Any], at: int, codec: int, column: Column) -> None:
-        """ValueError if a page has more lengths than values."""
+        """Raise ValueError if a page has more lengths than values."""
         kind, n_bytes, compressed = (ThriftReader.get_integer(header, k) for k in (1, 2, 3))
         own, data = ThriftReader.get_struct(header, _HEADERS[kind]), self._read(at, compressed)
         if kind == _DATA_2:
@@ -288,7 +288,7 @@ class Pages:
 
 
 def _decompress(data: bytes, n_bytes: int, codec: int) -> bytes:
-    """Decompress a page. ValueError if it is damaged or the codec is not supported."""
+    """Decompress a page. Raises ValueError if it is damaged or the codec is not supported."""
     import pyarrow
 
     if codec not in _CODECS:

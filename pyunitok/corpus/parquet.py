@@ -85,9 +85,9 @@ class ParquetReader:
     budget_bytes      memory budget for a page, a dictionary and a batch, a part of max_memory_bytes
     max_memory_bytes  for messages
 
-    Each row is a document. Rows are counted from 1, like lines. InputError if the column is missing or is not text, if
-    a value is null, if reading may exceed budget_bytes, and for all errors of pyarrow. The message names the file
-    and, if known, the row. Memory: a batch, and its pages and dictionaries.
+    Each row is a document. Rows are counted from 1, like lines. Raises InputError if the column is missing or is not
+    text, if a value is null, if reading may exceed budget_bytes, and for all errors of pyarrow. The message names the
+    file and, if known, the row. Memory: a batch, and its pages and dictionaries.
     """
 
     ends_with_separator: bool | None = None
@@ -129,7 +129,7 @@ class ParquetReader:
         self._batches = self._read_batches(start.documents)
 
     def fill(self, block: Block) -> bool:
-        """Put the next documents into `block`; False if no documents are left."""
+        """Put the next documents into `block`. Returns False if no documents are left."""
         block.clear()
         block.have_offsets(MAX_DOCS + 1)
         block.raw = []
@@ -161,7 +161,7 @@ class ParquetReader:
         self._file.close()
 
     def _put(self, block: Block, rows: list[int]) -> bool:
-        """Put the documents that fit, and append their rows to `rows`; False if the block is complete."""
+        """Put the documents that fit, and append their rows to `rows`. Returns False if the block is complete."""
         batch, first, n_before = self._batch, self._batch.pending.next, block.n_docs
         more = batch.pending.put(block, self._split)
         added = batch.rows[first : first + block.n_docs - n_before]
@@ -182,7 +182,7 @@ class ParquetReader:
             block.bad.append(BadDocument(self._bad.popleft() + 1, f"{self._key!r} is null"))
 
     def _next_batch(self) -> bool:
-        """Take the next batch, which may have no documents; False at the end."""
+        """Take the next batch, which may have no documents. Returns False at the end."""
         begin = self._batch.end
         with self._errors(f"row {begin + 1} or a later row: cannot be read"):
             batch = next(self._batches, None)
@@ -274,7 +274,7 @@ class ParquetReader:
 
 
 def _check_column(schema: Any, path: list[str], key: str) -> None:
-    """ValueError unless there is exactly one text column at `path`."""
+    """Raise ValueError unless there is exactly one text column at `path`."""
     import pyarrow
 
     fields, kind = list(schema), None
@@ -337,7 +337,7 @@ def _remove(row: Any, path: list[str]) -> None:
 
 
 def _rows(batch: Any, numbers: Offsets) -> Any:
-    """Rows of a record batch, by ascending numbers."""
+    """The rows of a record batch with these ascending numbers."""
     first, last = int(numbers[0]), int(numbers[-1])
     return batch.slice(first, len(numbers)) if last - first + 1 == len(numbers) else batch.take(numbers)
 

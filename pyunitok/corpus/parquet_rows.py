@@ -4,8 +4,8 @@
     blocks   │ rows │ rows │ rows │ rows      │          are appended, and the offsets in its footer are moved
     output   PAR1 │ row group     │ row group │ footer PAR1
 
-A row group of the output has the rows that remain of one of the input, whatever the blocks are, so a resumed run writes
-the same bytes. It must fit in memory.
+A row group of the output has the remaining rows of one row group of the input, however the input is divided into
+blocks, so a resumed run writes the same bytes. A row group must fit in memory.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ParquetRewriter:
     """Writes the rows of a Parquet file.
 
     file, name  the input; its schema and compressions are read
-    field       the name of the string column that holds values of edits as JSON; None: none are added
+    field       the name of the string column that receives the values of edits as JSON; None: no column is added
     """
 
     def __init__(self, file: BinaryIO | RangeCache, name: str, text_key: str, field: str | None) -> None:
@@ -91,9 +91,9 @@ class ParquetRewriter:
 
 
 class ParquetFileWriter:
-    """A FileWriter of a Parquet file. ValueError or LookupError if the state is invalid.
+    """A FileWriter of a Parquet file. Raises ValueError or LookupError if the state is invalid.
 
-    name  of the input, for messages
+    name  the name of the input, for messages
     """
 
     def __init__(self, name: str, schema: Any, compressions: dict[str, str], state: str | None = None) -> None:
@@ -136,7 +136,7 @@ class ParquetFileWriter:
         return {N_ROWS: (6, self._n_rows), ROW_GROUPS: (9, (12, self._groups))}
 
     def _file_of(self, table: Any) -> tuple[bytes, Struct]:
-        """The pages and the footer of a file with these rows, in one row group, or none if there are no rows."""
+        """The pages and the footer of a file with these rows in one row group, or in none if there are no rows."""
         import pyarrow.parquet
 
         for k, column in enumerate(table.columns):
@@ -164,7 +164,7 @@ def _compressions_of(opened: Any) -> dict[str, str]:
 
 
 def _moved(group: Struct, by: int, number: int) -> EncodedValue:
-    """A row group whose pages are moved by some bytes."""
+    """The row group with its offsets increased by `by`, because its pages have moved."""
     for chunk in group[COLUMNS][1][1]:
         _move(chunk, (CHUNK_AT,), by)
         _move(chunk[CHUNK][1], CHUNK_OFFSETS, by)
@@ -181,7 +181,7 @@ def _move(struct: Struct, numbers: tuple[int, ...], by: int) -> None:
 
 
 def _encoded(column: Any) -> Any:
-    """A column whose dictionary, if it has one, depends only on its values: in the input, it may have been divided."""
+    """The column with a new dictionary that depends only on the values; in the input, it may have been divided."""
     import pyarrow
 
     kind = column.type

@@ -44,7 +44,7 @@ class FoundFile:
 
     @property
     def is_pipe(self) -> bool:
-        """Whether its bytes can be read only once."""
+        """Whether the file can be read only once."""
         return self.far is None and (self.status is None or not stat.S_ISREG(self.status.st_mode))
 
     @property

@@ -30,11 +30,12 @@ class PendingDocuments:
         return len(self._ends) - 1 - self.next
 
     def put(self, block: Block, split: Split) -> bool:
-        """Put more documents into the block, which has MAX_DOCS + 1 offsets; False if nothing more fits or is left."""
+        """Put more documents into the block, which has MAX_DOCS + 1 offsets. Returns False if nothing fits or is
+        left."""
         return bool(len(self)) and (self._put_complete(block) or self._put_piece(block, split))
 
     def _put_complete(self, block: Block) -> bool:
-        """Put the documents that fit completely, or the rest of the current one; False if nothing fits."""
+        """Put the documents that fit completely, or the rest of the current one. Returns False if nothing fits."""
         first, at = self.next, int(block.offsets[block.n_docs])
         begin = int(self._ends[first]) + self.inside
         behind = int(np.searchsorted(self._ends, begin + len(block.data) - at, side="right")) - 1
@@ -49,7 +50,7 @@ class PendingDocuments:
         return True
 
     def _put_piece(self, block: Block, split: Split) -> bool:
-        """Put a piece of the next document, which does not fit completely; False if the block is complete."""
+        """Put a piece of the next document, which does not fit completely. Returns False if the block is complete."""
         begin, end = int(self._ends[self.next]) + self.inside, int(self._ends[self.next + 1])
         at = int(block.offsets[block.n_docs])
         capacity = len(block.data) - at

@@ -25,7 +25,7 @@ PIECE_BYTES = 1 << 18
 def watched(
     sources: Sequence[Source], known: Mapping[int, Hashed], start: Position
 ) -> tuple[list[Source], dict[int, PipeStream]]:
-    """The sources with a PipeStream in each that can be read only once, and these streams by the sources' numbers.
+    """The sources, with a PipeStream in each one that can be read only once, and these streams by source number.
 
     known  what an earlier run has read
     start  where that run resumes
@@ -41,7 +41,7 @@ def watched(
 class PipeStream:
     """Wraps a ByteStream.
 
-    known  the hash of the bytes that an earlier run read; the caller needs the bytes from `start` on again
+    known  the hash of the bytes that an earlier run read; of these, the caller reads those from `start` on again
 
     If the pipe does not begin with the known bytes, readinto raises InputError before it returns bytes from `start` on.
     """
@@ -78,7 +78,7 @@ class PipeStream:
         return n
 
     def drain(self) -> None:
-        """Read the pipe to its end. InputError unless its contents are exactly the known bytes."""
+        """Read the pipe to its end. Raises InputError unless its contents are exactly the known bytes."""
         self._start = self._known.n_bytes
         piece = memoryview(bytearray(PIECE_BYTES))
         self._check()
@@ -106,7 +106,7 @@ class PipeStream:
         self._ahead, self._checked = memoryview(held), True
 
     def _compare(self) -> None:
-        """InputError if a chunk read so far, or the partial chunk at the end, has changed."""
+        """Raise InputError if a chunk read so far, or the partial chunk at the end, has changed."""
         known, end = self._known, self._hash.n_bytes
         for k in range(self._n_compared, min(len(self._hash.digests), len(known.digests))):
             if self._hash.digests[k] != known.digests[k]:

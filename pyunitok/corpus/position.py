@@ -39,7 +39,7 @@ class Position:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Position:
-        """The inverse of to_json(). ValueError if the values are invalid."""
+        """The inverse of to_json(). Raises ValueError if the values are invalid."""
         if set(values) != set(cls.__dataclass_fields__):
             raise ValueError("not a position in the inputs")
         return msgspec.convert(values, cls)

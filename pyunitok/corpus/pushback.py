@@ -32,7 +32,7 @@ class Pushback:
         return n
 
     def unread(self, data: memoryview | bytearray) -> None:
-        """Return the bytes that were read last, so that they are read again."""
+        """Return bytes that were just read to the stream, so that they are read again."""
         if len(data) > self._begin:
             held = memoryview(bytearray(len(data) + len(self._held) - self._begin))
             held[len(data) :] = self._held[self._begin :]

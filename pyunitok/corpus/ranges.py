@@ -156,7 +156,7 @@ class Search:
     def __init__(self, separator: bytes) -> None:
         self._separator = separator
         self._tail = b""  # the end of the text so far, where a separator may begin
-        self._n_bytes = 0  # of text so far
+        self._n_bytes = 0  # bytes of text so far
         self._last: int | None = None  # where the last separator began in the text
 
     def feed(self, chunk: bytes) -> int | None:
@@ -190,5 +190,5 @@ def _open(source: Source, part: Range) -> ByteStream:
 
 
 def separator_of(source: Source, separator: bytes | None) -> bytes | None:
-    """The format's own separator, or else the given one."""
+    """The format's own separator, if it has one, otherwise the given one."""
     return FORMATS[source.format].separator or separator

@@ -59,7 +59,7 @@ class RawFile:
         return status.st_size if stat.S_ISREG(status.st_mode) else None
 
     def expect(self, n_bytes: int | None, mtime_ns: int | None) -> None:
-        """InputError if the file has changed since it was found; see Unchanged."""
+        """Raise InputError if the file has changed since it was found; see Unchanged."""
         if self._unchanged is not None:
             self._unchanged.expect(n_bytes, mtime_ns)
 
@@ -133,8 +133,8 @@ class RawFile:
         return chunk
 
     def _check_position(self, n_ahead: int, *, at_end: bool = False) -> None:
-        """InputError if the file has changed since it was opened. n_ahead: bytes read but not yet returned; at_end: a
-        read has reached the end of the file."""
+        """Raise InputError if the file has changed since it was opened. n_ahead: bytes read but not yet returned;
+        at_end: a read has reached the end of the file."""
         if self._unchanged is None:
             return
         if at_end:

@@ -132,7 +132,7 @@ class MemoryBudget:
 
     @classmethod
     def of(cls, reading: Reading) -> MemoryBudget:
-        """LimitError if max_memory_bytes is too low for the number of threads and the block size."""
+        """Raises LimitError if max_memory_bytes is too low for the number of threads and the block size."""
         threads, limit = reading.options.n_threads, reading.options.max_memory_bytes
         block = max(reading.options.block_bytes, MIN_BLOCK_BYTES)
         result = block * reading.result_bytes
@@ -208,7 +208,7 @@ class InputBlocks:
     def fill(self, block: Block) -> bool:
         """Fill the block with the next documents. The caller completes it with block.finish().
 
-        False when all inputs have been read; block.after is then the end of the last input.
+        Returns False when all inputs have been read; block.after is then the end of the last input.
         """
         while True:
             if self._reader is None:
@@ -269,7 +269,7 @@ class InputBlocks:
         self._stream = self._reader if format_.seekable else opened
 
     def _check_start(self, start: bytes) -> None:
-        """InputError if the current file is not text. Warns if much of it is invalid UTF-8."""
+        """Raise InputError if the current file is not text. Warn if much of it is invalid UTF-8."""
         name, why, share = self._reading.sources[self.source].name, why_not_text(start), share_invalid(start)
         if why is not None:
             raise not_text(name, why)

@@ -1,4 +1,4 @@
-"""Rewriters write corpus files from the blocks of others: documents are left out, replaced, marked or copied.
+"""Rewriters write corpus files from the blocks of others: documents are dropped, replaced, marked or copied.
 
     block, edits ──▶ rewritten(), in any thread ──▶ Written ──▶ FileWriter.add(), in order ──▶ the bytes of the file
 
@@ -24,11 +24,11 @@ from pyunitok.errors import OutputError
 
 @dataclass(frozen=True)
 class Edits:
-    """What happens to documents of a block, by their numbers in the block; all others are copied.
+    """How to change documents of a block, by their numbers in the block. All others are copied.
 
-    texts   a document is replaced by documents with these texts and the same other fields, or removed if there are
-            none; str, with surrogates for invalid UTF-8
-    values  the values of the rewriter's field, which is added to these documents
+    texts   documents with these texts and the same other fields replace a document; if there are none, it is dropped.
+            str, with surrogates for invalid UTF-8
+    values  values for the rewriter's field, which is added to these documents
     """
 
     texts: Mapping[int, Sequence[str]] = field(default_factory=dict)
@@ -37,10 +37,10 @@ class Edits:
 
 @dataclass(frozen=True)
 class Written:
-    """A block as its FileWriter takes it. It must not refer to the block.
+    """A block in the form that its FileWriter accepts. It must not refer to the Block.
 
     data        bytes, or rows of a Parquet file
-    n_docs      documents in it
+    n_docs      the number of documents in it
     is_end      whether the file may be continued in another process after this block
     """
 
@@ -53,25 +53,25 @@ class FileWriter(Protocol):
     """Turns the blocks of one input, in order, into the bytes of a file."""
 
     def add(self, written: Written, at: int) -> bytes:
-        """The next bytes of the file, which has `at` bytes so far. There may be none until a block has is_end."""
+        """The next bytes of the file, which has `at` bytes so far. Nothing may be returned until a block has is_end."""
 
     def end(self, at: int) -> bytes:
         """The last bytes of the file."""
 
     def state(self) -> str | None:
-        """What a FileWriter for the rest of the file needs, after a block that has is_end."""
+        """The state that writer() needs to write the rest of the file, after a block that has is_end."""
 
 
 class Rewriter(Protocol):
-    """Writes blocks of one input; threads may share it."""
+    """Converts the blocks of one input. Threads may share it."""
 
     def rewritten(self, block: Block, edits: Edits) -> Written: ...
 
     def ids_of(self, block: Block, documents: Sequence[int]) -> list[Any]:
-        """The values of the field "id" of documents; None if one has none."""
+        """The values of the "id" fields of documents; None for a document without one."""
 
     def file_writer(self, state: str | None = None) -> FileWriter:
-        """For a new file or, given the state(), the rest of one."""
+        """Returns a writer for a new file or, given a state(), for the rest of a file."""
 
 
 class Plain:
@@ -115,9 +115,9 @@ class TextRewriter:
 
 
 class JsonlRewriter:
-    """For JSON lines: lines that stay as they are are copied byte for byte, and blank lines are left out.
+    """For JSON lines: unchanged lines are copied byte for byte, and blank lines are dropped.
 
-    field           the name of the field that edits add; None: they add none
+    field           the name of the field that edits add; None: edits add no field
     text_key        see json_text.key_path
     max_line_bytes  as for the reader
     """
@@ -158,7 +158,7 @@ class _WithId(msgspec.Struct):
     id: Any = None
 
 
-MAX_DIGITS = 4000  # of an integer that Python parses
+MAX_DIGITS = 4000  # the longest integer that Python parses by default
 
 
 def compressed(text: bytes, compression: str) -> bytes:
@@ -170,7 +170,7 @@ def compressed(text: bytes, compression: str) -> bytes:
 
 
 def lines_of(block: Block, max_line_bytes: int) -> list[bytes]:
-    """The JSON lines of a block's documents, without newlines. Blank and skipped lines are left out.
+    """The JSON lines of a block's documents, without newlines. Blank and skipped lines are omitted.
 
     max_line_bytes  as for the reader, which counts a longer line as a document even if it is blank
     """
@@ -216,6 +216,6 @@ def _replaced(value: bytes | msgspec.Raw, path: list[str], text: bytes) -> bytes
 
 
 def with_field(line: bytes, name: str, value: Any) -> bytes:
-    """A JSON line, which has at least one field, with another one at its end."""
+    """A JSON line, which must have at least one field, with another field added at its end."""
     end = line.rindex(b"}")
     return line[:end] + b"," + json.dumps(name).encode() + b":" + json.dumps(value).encode() + line[end:]

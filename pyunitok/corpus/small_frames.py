@@ -21,7 +21,7 @@ _EMPTY_CHECKSUM = b"\x99\xe9\xd8\x51"  # the low half of the XXH64 of an empty s
 
 
 def _window_byte(n_bytes: int) -> int:
-    """The descriptor of a window of n_bytes, a power of two."""
+    """The descriptor of a window of n_bytes; n_bytes must be a power of two."""
     return (n_bytes.bit_length() - 11) << 3
 
 

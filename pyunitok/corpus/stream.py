@@ -29,7 +29,7 @@ def decompressed(raw: RawFile, compression: str, max_memory_bytes: int = MAX_DEC
 
 
 def open_raw(source: Source) -> RawFile:
-    """The stored bytes of a source. InputError if the file has changed since it was found."""
+    """The stored bytes of a source. Raises InputError if the file has changed since it was found."""
     raw = RawFile(source.address)
     try:
         raw.expect(None if source.is_range else source.size_bytes, source.mtime_ns)
@@ -79,7 +79,7 @@ def open_seekable(source: Source) -> BinaryIO | RangeCache:
 
 
 def skip(stream: ByteStream, n_bytes: int, position: int) -> None:
-    """Read n_bytes, up to `position` of the text, and discard them. InputError if there are fewer."""
+    """Read n_bytes, up to `position` of the text, and discard them. Raises InputError if there are fewer."""
     buffer = memoryview(bytearray(min(n_bytes, CHUNK_BYTES)))
     n_left = n_bytes
     while n_left:

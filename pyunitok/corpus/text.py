@@ -66,7 +66,7 @@ class TextReader:
         self.finished = False
 
     def fill(self, block: Block) -> bool:
-        """Put the next documents into `block`; False, with block.n_docs == 0, if no documents are left."""
+        """Put the next documents into `block`. Returns False, with block.n_docs == 0, if no documents are left."""
         block.clear()
         if self.finished:
             return False

@@ -21,7 +21,7 @@ _MAX_DEPTH = 16
 
 
 class ThriftReader:
-    """Reads `data`, starting at `at`. IndexError if it ends too early, ValueError if it is invalid."""
+    """Reads `data`, starting at `at`. Raises IndexError if it ends too early, ValueError if it is invalid."""
 
     def __init__(self, data: bytes, at: int = 0) -> None:
         self.data, self.at = data, at
@@ -81,7 +81,8 @@ class ThriftReader:
 
     @staticmethod
     def get_integer(struct: dict[int, Any], number: int, default: int | None = None) -> int:
-        """An integer from a result of struct(). ValueError if it has another type, or is missing and has no default."""
+        """An integer from a result of struct(). Raises ValueError if it has another type, or is missing without a
+        default."""
         value = struct.get(number, default)
         if not isinstance(value, int):
             raise ValueError(f"field {number} is missing, or not an integer")

@@ -1,8 +1,8 @@
-"""Thrift structs as trees, so that a few fields can be changed and the rest written as it was read.
+"""Represents Thrift structs as trees, so that a few fields can be changed and the rest written unchanged.
 
     struct    {number: (type, value)}
     list      (type, [value, …])
-    EncodedValue   a value that is written as it is
+    EncodedValue   a value that is written unchanged
 
 See thrift.py for the bytes. Maps, which Parquet footers do not have, are not supported.
 """
@@ -22,7 +22,7 @@ class EncodedValue(bytes):
 
 
 def read_struct(reader: ThriftReader) -> Struct:
-    """IndexError or ValueError if the struct is invalid. Not for untrusted data: the depth is not limited."""
+    """Raises IndexError or ValueError if the struct is invalid. Not for untrusted data: the depth is not limited."""
     return {number: (kind, None if kind in (TRUE, FALSE) else _read(reader, kind)) for number, kind in reader.fields()}
 
 

@@ -31,7 +31,7 @@ class Unchanged:
         return self._opened.st_size if self._opened is not None else 0
 
     def expect(self, n_bytes: int | None, mtime_ns: int | None) -> None:
-        """InputError unless the opened file has this size and time; None: unknown."""
+        """Raise InputError unless the opened file has this size and time; None: unknown."""
         opened = self._opened
         if opened is None:
             return
@@ -41,7 +41,8 @@ class Unchanged:
             raise self._changed("it was modified after it was found")
 
     def check(self, n_read: int | None = None) -> None:
-        """InputError if the file has changed since it was opened, or is longer than n_read bytes, where reading ended.
+        """Raise InputError if the file has changed since it was opened, or is longer than n_read bytes, where reading
+        ended.
         """
         opened, now = self._opened, self._status()
         if opened is None or now is None:

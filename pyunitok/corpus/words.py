@@ -1,4 +1,4 @@
-"""Words by Unicode properties, for comparing texts rather than tokenizing them.
+"""Finds words by Unicode properties, to compare texts rather than to tokenize them.
 
 A word is a run of letters, marks and digits. In scripts written without spaces (Han, kana, Thai, Lao, Khmer and
 Burmese), each letter with the marks that follow it is a word. The set of letters depends on the Unicode version of
@@ -23,7 +23,7 @@ from pyunitok.packed import Bytes
 Int64s = np.ndarray[Any, np.dtype[np.int64]]
 Codes = np.ndarray[Any, np.dtype[np.uint32]]
 
-# Elsewhere, Unicode has only reserved code points, and those for private use.
+# All code points beyond these ranges are reserved or for private use.
 _ASSIGNED = (range(0x40000), range(0xE0000, 0xE1000))
 _LETTERS, _MARKS, _DIGITS = ("Lu", "Ll", "Lt", "Lm", "Lo"), ("Mn", "Mc", "Me"), ("Nd",)
 _WITHOUT_SPACES = (
@@ -53,7 +53,7 @@ def character_bounds(text: bytes) -> Int64s:
 
 @cache
 def word_classes() -> Bytes:
-    """uint8[0x110000]: how each character takes part in words: JOINED, MARK, ALONE, or 0."""
+    """uint8[0x110000]: the role of each character in words: JOINED, MARK, ALONE, or 0."""
     classes = np.zeros(sys.maxunicode + 1, np.uint8)
     for code in chain(*_ASSIGNED):
         category = unicodedata.category(chr(code))
@@ -69,9 +69,9 @@ def word_classes() -> Bytes:
 
 @cache
 def case_folds() -> tuple[Codes, Codes]:
-    """What each character becomes when case is ignored, as str.casefold() does.
+    """The case folding of each character, as in str.casefold().
 
-    uint32[0x110000]: a code point, or 0x110000 + k for row k of the second array, uint32[n, 3], which ends with zeros.
+    uint32[0x110000]: a code point, or 0x110000 + k for row k of the second array, uint32[n, 3], padded with zeros.
     """
     folds, longer = np.arange(sys.maxunicode + 1, dtype=np.uint32), list[list[int]]()
     for code in np.flatnonzero(word_classes()).tolist():
@@ -86,7 +86,7 @@ def case_folds() -> tuple[Codes, Codes]:
 
 @cache
 def word_rules() -> WordRules:
-    """The rules as C needs them, to find words that are equal if case is ignored."""
+    """The rules in C's format, for finding words that are equal except for case."""
     return WordRules(word_classes(), *case_folds())
 
 

@@ -125,7 +125,7 @@ class Workers(Generic[T]):
         self._delivered = threading.Condition(self._inputs.readahead.lock)  # notified when the next result is ready
         self._turn_taken = False
         self._results: dict[int, Result[T] | BaseException | None] = {}
-        self._failure: BaseException | None = None  # of a worker without a block
+        self._failure: BaseException | None = None  # the error of a worker without a block
         self._n_filled = self._n_taken = 0
         self._stop = False  # reading has stopped
         self.unreported: list[Ending] = []  # inputs that ended just before an error in reading

@@ -32,8 +32,8 @@ STEP_BYTES = 1 << 12  # fed to the decoder of a large frame at a time
 class ZstdFrames:
     """Produces chunks of one or more frames; verifies checksums and sizes.
 
-    A frame larger than max_frame_bytes, compressed or decompressed, is streamed, and so is a file of one long frame,
-    which several threads cannot share. Windows of up to 2 GiB are supported.
+    A frame larger than max_frame_bytes, compressed or decompressed, is streamed, as is a file of one long frame, which
+    several threads cannot share. Windows of up to 2 GiB are supported.
     Memory: max_frame_bytes or, for a stream, the window of the frame.
     """
 
@@ -179,7 +179,7 @@ class ZstdFrames:
         return parts[0] if len(parts) == 1 else b"".join(parts), error, None
 
     def _decompress_group(self, context: zstandard.ZstdDecompressor, group: Group, parts: list[Bytes]) -> None:
-        """Append the bytes of the frames of a group to `parts`. InputError at the first corrupt frame."""
+        """Append the bytes of the frames of a group to `parts`. Raises InputError at the first corrupt frame."""
         buffer = memoryview(bytearray(group.most_bytes + 1))  # one extra byte, so that all frames are read to the end
         try:
             n_bytes = context.stream_reader(group.data, read_across_frames=True).readinto(buffer)
@@ -206,7 +206,7 @@ def _decompress_into(buffer: bytearray, context: zstandard.ZstdDecompressor, fra
 
 
 def _decompress_frame(context: zstandard.ZstdDecompressor, frame: Frame, name: str) -> bytes:
-    """The bytes of a frame. InputError if it is corrupt."""
+    """The bytes of a frame. Raises InputError if it is corrupt."""
     try:
         # decompress() ignores the content of a frame that claims to be empty.
         if frame.header.content_bytes != 0:

@@ -6,7 +6,7 @@
     sp.encode("Hello world")            # [15043, 3186]
 
 It also supports features of 0.1 and 0.2.0 that 0.2.3 dropped: sample_encode_and_score, calculate_entropy,
-set_vocabulary, override_normalizer_spec, extra options, immutable protos.
+set_vocabulary, override_normalizer_spec, extra options, and immutable protos.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = [
 
 
 def set_random_generator_seed(seed: int) -> None:
-    """Seed all subsequent samples; 0 <= seed < 2**32. With several threads, they depend on the order of the calls."""
+    """Seed all subsequent samples; 0 <= seed < 2**32. With several threads, these depend on the order of the calls."""
     if not 0 <= number(seed, "seed") < 1 << 32:
         raise TypeError(f"seed must be in 0..{2**32 - 1}, not {seed}")
     seeds.seed(seed)

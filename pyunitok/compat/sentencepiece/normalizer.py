@@ -153,7 +153,7 @@ def data_dir() -> Path | None:
 
 
 def _rules_of(norm_map: Any) -> dict[str, str]:
-    """Raises ValueError for a duplicate key or invalid UTF-8, TypeError if an item is not a pair of str or bytes."""
+    """Raises ValueError for a duplicate source or invalid UTF-8, TypeError if an item is not a pair of str or bytes."""
     ret: dict[str, str] = {}
     if not arguments.is_sequence(norm_map) or isinstance(norm_map, dict):
         raise TypeError("norm_map must be a list of pairs")

@@ -81,7 +81,7 @@ class Rewriting:
             raise RuntimeError("add_bos, add_eos, reverse, and emit_unk_piece is not supported in proto API")
 
     def text(self, encoded: EncodedText) -> EncodedText:
-        """Applies the options only, because check_text() rejects the flags."""
+        """Applies only the options, because check_text() rejects the flags."""
         if not self.options:
             return encoded
         model, tokens, end = self.engine.model, encoded.tokens, len(encoded.text)

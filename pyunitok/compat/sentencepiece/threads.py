@@ -22,7 +22,8 @@ class ThreadPool:
 
 
 def threads_of(num_threads: Any, thread_pool: Any) -> int:
-    """The number of threads; negative: automatic. Raises TypeError or RuntimeError if an argument has a wrong type."""
+    """The number of threads; negative: automatic. Raises TypeError or RuntimeError if an argument has the wrong
+    type."""
     if not isinstance(num_threads, int):
         raise TypeError("num_threads must be int")
     if thread_pool is None:

@@ -18,6 +18,6 @@ from pyunitok.compat.tiktoken.core import Encoding, encoding_for_model, get_enco
 from pyunitok.compat.tiktoken.models import encoding_name_for_model
 from pyunitok.compat.tiktoken.registry import list_encoding_names
 
-__version__ = "0.14.0"  # of the tiktoken that this package replaces
+__version__ = "0.14.0"  # the version of tiktoken that this package replaces
 
 __all__ = ["Encoding", "encoding_for_model", "encoding_name_for_model", "get_encoding", "list_encoding_names"]

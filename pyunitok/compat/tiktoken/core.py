@@ -41,7 +41,7 @@ class Encoding:
         special_tokens    {text: id}
         explicit_n_vocab  the expected number of ranks and special tokens; None: not checked
 
-        PatternError if C does not support the pattern; VocabularyError names an invalid piece or rank.
+        Raises PatternError if C does not support the pattern, or VocabularyError, which names an invalid piece or rank.
         """
         self.name = name
         self._pat_str, self._mergeable_ranks, self._special_tokens = pat_str, mergeable_ranks, special_tokens
@@ -71,8 +71,8 @@ class Encoding:
         """The ids of a text.
 
         allowed_special     the special tokens to find in the text, or "all"
-        disallowed_special  ValueError if the text contains one of these; "all": all that are not allowed. Other special
-                            tokens are encoded as plain text.
+        disallowed_special  raise ValueError if the text contains one of these; "all": all that are not allowed. Other
+                            special tokens are encoded as plain text.
         """
         allowed = self._check(text, allowed_special, disallowed_special)
         return self._encode(text, allowed)[0]
@@ -80,7 +80,7 @@ class Encoding:
     def encode_to_numpy(
         self, text: str, *, allowed_special: Special = _NONE, disallowed_special: Disallowed = "all"
     ) -> np.ndarray[Any, np.dtype[np.uint32]]:
-        """Like encode, as a uint32 array. UnicodeEncodeError for a lone surrogate."""
+        """Like encode, but returns a uint32 array. Raises UnicodeEncodeError for a lone surrogate."""
         allowed = self._check(text, allowed_special, disallowed_special)
         if not allowed:
             return self._codec.encode(text.encode()).astype(np.uint32)
@@ -117,7 +117,7 @@ class Encoding:
         return stable, list(map(list, completions))
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
-        """The id of a piece or special token. KeyError if there is none."""
+        """The id of a piece or special token. Raises KeyError if there is none."""
         piece = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
         id_ = self._mergeable_ranks.get(piece)
         if id_ is None:
@@ -127,7 +127,7 @@ class Encoding:
         return id_
 
     def _check(self, text: str, allowed: Special, disallowed: Disallowed) -> AbstractSet[str]:
-        """The allowed special tokens. ValueError if the text contains a disallowed one."""
+        """The allowed special tokens. Raises ValueError if the text contains a disallowed one."""
         if allowed == "all":
             allowed = self.special_tokens_set
         if disallowed == "all":
@@ -183,18 +183,18 @@ class Encoding:
     # ---------------------------------------------------------------------------------------------- decoding ---
 
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
-        """The bytes of a sequence of ids. KeyError for an id without a piece."""
+        """The bytes of a sequence of ids. Raises KeyError for an id without a piece."""
         try:
             return b"".join(map(self._decoder.__getitem__, tokens))
         except KeyError as error:
             raise KeyError(f"Invalid token for decoding: {error.args[0]}") from None
 
     def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
-        """The text of a sequence of ids; `errors` as in bytes.decode."""
+        """The text of a sequence of ids. `errors` is that of bytes.decode."""
         return self.decode_bytes(tokens).decode("utf-8", errors)
 
     def decode_single_token_bytes(self, token: int) -> bytes:
-        """The bytes of one id, special tokens included. KeyError if it has no piece."""
+        """The bytes of one id, which may be a special token. Raises KeyError if it has no piece."""
         return self._decoder[token]
 
     def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
@@ -203,7 +203,7 @@ class Encoding:
 
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
         """The text, and the offset of each token in characters. A token that begins within a character has the offset
-        of that character. UnicodeDecodeError for invalid UTF-8."""
+        of that character. Raises UnicodeDecodeError for invalid UTF-8."""
         pieces = self.decode_tokens_bytes(tokens)
         n_characters, offsets = 0, []
         for piece in pieces:
@@ -267,7 +267,8 @@ _lock = threading.Lock()
 
 
 def get_encoding(encoding_name: str) -> Encoding:
-    """The encoding of that name, created on first use. ValueError for an unknown name, or if its file is not found."""
+    """The encoding of that name, created on first use. Raises ValueError if the name is unknown or its file is
+    missing."""
     if not isinstance(encoding_name, str):
         raise ValueError(f"expected the name of an encoding, not {type(encoding_name).__name__}")
     with _lock:
@@ -277,7 +278,7 @@ def get_encoding(encoding_name: str) -> Encoding:
 
 
 def encoding_for_model(model_name: str) -> Encoding:
-    """The encoding of one of OpenAI's models. KeyError for an unknown model; other errors as in get_encoding."""
+    """The encoding of one of OpenAI's models. Raises KeyError for an unknown model, otherwise as get_encoding."""
     return get_encoding(encoding_name_for_model(model_name))
 
 

@@ -12,7 +12,8 @@ from pyunitok.vocab import tiktoken
 
 
 def load_tiktoken_bpe(tiktoken_bpe_file: str | os.PathLike[str], expected_hash: str | None = None) -> dict[bytes, int]:
-    """The ranks in a local file. ValueError if its SHA-256 is not `expected_hash`; VocabularyError names the line."""
+    """The ranks in a local file. Raises ValueError if its SHA-256 is not `expected_hash`, or VocabularyError, which
+    names a bad line."""
     data = Path(tiktoken_bpe_file).read_bytes()
     if expected_hash and hashlib.sha256(data).hexdigest() != expected_hash:
         raise ValueError(f"{tiktoken_bpe_file}: its SHA-256 is not {expected_hash}; it is damaged or the wrong file")

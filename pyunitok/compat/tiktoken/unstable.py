@@ -1,4 +1,5 @@
-"""The last tokens of a text, which more text may change, and texts that end within a character, as in tiktoken."""
+"""Handles the last tokens of a text, which more text may change, and texts that end within a character, like
+tiktoken."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 Encode = Callable[[bytes], list[int]]
-_NOT_WHITE_SPACE = "\x1c\x1d\x1e\x1f"  # spaces for str.isspace(), but not in Unicode
+_NOT_WHITE_SPACE = "\x1c\x1d\x1e\x1f"  # white space according to str.isspace(), but not according to Unicode
 
 
 class Unstable:
