@@ -57,7 +57,7 @@ def tokenize(
     dtype             the type of the ids in the file: "uint16", "uint32" or "auto" (uint16 if every id fits)
     sample            sample a segmentation of each document, see sampling.Sample
     threads           cores to use; None: all, or one per task on a cluster
-    block_bytes       bytes of text per block; each thread encodes one block at a time
+    block_bytes       the bytes of text per block; each thread encodes one block at a time
     max_line_bytes    JSON lines: the longest line accepted
     max_memory_bytes  the memory budget for reading and for unwritten ids
     on_error          what to do with a document that cannot be read: "raise" InputError; "skip" it and list it in
@@ -69,18 +69,18 @@ def tokenize(
                       inputs; keep_parts: leave the parts in OUT.parts
     format            write another tool's files (see export.FORMATS), named after OUT, with format_options (see
                       export.Options); copy: do not link; keep_tokens: keep OUT and OUT.ends too
-    overwrite         start again, and replace OUT if it exists
+    overwrite         start over, and replace OUT if it exists
     verify_resume     when resuming, verify the hashes of everything written, not only of the last 64 MiB of each file
     spool             the local folder for an OUT at a URL; by default in the system's temporary folder
-    include, exclude  patterns for the files to read in directories, and for files to skip; see inputs.find
+    include, exclude  patterns for the files to read in directories, and for those to skip; see inputs.find
     on_progress       called after each block, in the calling thread
     on_start          called once before the first block
 
     Repeating the call resumes an interrupted run; the output is byte-identical. A finished run is not repeated.
 
-    OptionError if options conflict or a value is invalid. InputError names the file and the line or byte where an
-    input is broken or has changed; the output so far is kept, and the same call resumes there. OutputError names the
-    file that cannot be written or replaced. LimitError if max_memory_bytes is too low.
+    Raises OptionError if options conflict or a value is invalid. InputError names the file and the line or byte where
+    an input is broken or has changed; the output so far is kept, and the same call resumes there. OutputError names the
+    file that cannot be written or replaced. Raises LimitError if max_memory_bytes is too low.
 
         manifest = pyunitok.tokenize("corpus/*.jsonl.zst", "ids.u16", "m.model", metadata=True)
         print(manifest.tokens, manifest.bytes_per_token)
@@ -170,7 +170,7 @@ class Job:
 
 
 def _checked_export(target: Path, options: TokenizeOptions) -> Direct | None:
-    """The export. OutputError if its options are invalid or its files must not be written."""
+    """The export. Raises OutputError if its options are invalid or its files cannot be written or replaced."""
     if not options.format:
         return None
     given = dict(options.format_options)

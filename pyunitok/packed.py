@@ -36,7 +36,8 @@ class Packed:
 
     @classmethod
     def from_documents(cls, documents: Iterable[str | bytes]) -> Packed:
-        """Pack documents as bytes; str is encoded as UTF-8. UnicodeEncodeError if a str contains a lone surrogate."""
+        """Pack documents as bytes; str is encoded as UTF-8. Raises UnicodeEncodeError if a str contains a lone
+        surrogate."""
         items = [document.encode() if isinstance(document, str) else document for document in documents]
         offsets = np.fromiter(accumulate(map(len, items), initial=0), np.int64, len(items) + 1)
         return cls(np.frombuffer(b"".join(items), np.uint8), offsets)
@@ -77,13 +78,14 @@ def ranges(offsets: Offsets, n_bytes: int) -> Iterator[tuple[int, int]]:
 
 
 def as_bytes(text: str | bytes) -> bytes:
-    """Text as bytes; str is encoded as UTF-8. UnicodeEncodeError for a lone surrogate, TypeError for other types."""
+    """Text as bytes; str is encoded as UTF-8. Raises UnicodeEncodeError for a lone surrogate, TypeError for other
+    types."""
     if isinstance(text, str):
         return text.encode()
     if isinstance(text, bytes):
         return text
     if isinstance(text, np.ndarray) and text.dtype != np.uint8:
-        raise TypeError(f"expected str, bytes or an array of uint8, not of {text.dtype}")
+        raise TypeError(f"expected str, bytes or an array of uint8, not an array of {text.dtype}")
     if isinstance(text, bytearray | memoryview | np.ndarray):
         return bytes(text)
     raise TypeError(f"expected str or bytes, not {type(text).__name__}")

@@ -28,10 +28,10 @@ def tokenize(
     inputs   files, directories, patterns or URLs; all machines must see them
     out      a path on a file system that all machines see; the parts are in OUT.parts until they are joined
     address  the address of the cluster; "auto": the cluster of this machine; "local": start one here
-    options  other options of pyunitok.tokenize(); `threads` is for each task, by default 1
+    options  other options of pyunitok.tokenize(); `threads` is per task, by default 1
 
-    Repeating the call resumes an interrupted run. UnitokError if there is no cluster, or if a unit is lost too often;
-    other errors are those of pyunitok.tokenize().
+    Repeating the call resumes an interrupted run. Raises UnitokError if there is no cluster, or if a unit is lost too
+    often; other errors are those of pyunitok.tokenize().
 
         manifest = pyunitok.ray.tokenize("/shared/crawl/", "/shared/ids.u16", metadata=True)
     """
@@ -42,10 +42,10 @@ def index(
     paths: Sequence[str | os.PathLike[str]], folder: str | os.PathLike[str], *, address: str = "auto",
     limits: Limits | None = None, **options: Any,
 ) -> IndexManifest:  # fmt: skip
-    """pyunitok.build_index() on a Ray cluster, with a task for each shard. Returns the manifest.
+    """pyunitok.build_index() on a Ray cluster, with one task per shard. Returns the manifest.
 
     All machines must see the token files and `folder` at the same paths. A task uses one core and 6.2 bytes of memory
-    for each token of its shard: choose `limits`, or max_memory_bytes and shard_tokens, to fit the machines.
+    per token of its shard: choose `limits`, or max_memory_bytes and shard_tokens, to fit the machines.
     """
     if limits is not None:
         options |= {"max_memory_bytes": limits.max_memory, "shard_tokens": limits.shard_tokens}
@@ -55,7 +55,8 @@ def index(
 class TokenizeBatch:
     """For ray.data.Dataset.map_batches: encodes the texts in the column `column` into arrays in the column `ids`.
 
-    Opens the model once per actor. With eod=True, each document ends with the model's eod. TypeError if a text is null.
+    Opens the model once per actor. With eod=True, each document ends with the model's eod. Raises TypeError if a text
+    is null.
 
         ds = ray.data.read_parquet("/shared/corpus/")
         ds = ds.map_batches(pyunitok.ray.TokenizeBatch, fn_constructor_kwargs={"model": "m.model"}, concurrency=8)

@@ -279,7 +279,7 @@ def test_shards_and_merge(folder):
     assert all(row["tokens"] and row["bytes_per_token"] > 1 and row["seconds"] >= 0 for row in rows)
     assert b"already complete" in shell(folder, "{} ids.*-of-3 -o ids", "merge").stderr
     done = pyunitok(folder, "merge", "ids.0-of-3", "ids.2-of-3", "-o", "x", code=1)
-    assert b"shards are missing (of 3): 1" in done.stderr
+    assert b"missing shards (of 3): 1" in done.stderr
     assert re.search(r"shard +1/3", pyunitok(folder, "inspect", "ids.1-of-3").stdout.decode())
     for wrong in ("3/3", "1", "a/b", "0/0", "-1/3"):
         assert b"shard" in pyunitok(folder, *command, "-o", "ids", "--shard", wrong, code=2).stderr

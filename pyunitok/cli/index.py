@@ -41,8 +41,8 @@ COMPACT_OPTIONS = ("block", "locate_every", "extract_every", "count_only")
 )  # fmt: skip
 @click.option("--count-only", is_flag=True, help="With --compact: support only counting, for 15 % less space.")
 @click.option("--drop-tokens", is_flag=True, help="With --compact: store the token files in the index and remove them.")
-@click.option("--words", is_flag=True, help="Also store words, for `search -i` and other queries about words.")
-@click.option("--fields", metavar="NAMES", help="Also store these metadata fields, such as lang,year.")
+@click.option("--words", is_flag=True, help="Also store words, for search -i and the like.")
+@click.option("--fields", metavar="NAMES", help="Also store metadata fields, such as lang,year.")
 @click.option("--left", is_flag=True, help="Also store the token before each suffix, 2 bytes per token.")
 @click.option(
     "--max-memory", "max_memory_bytes", type=SIZE, help="Memory limit, such as 8G; by default, half of the machine's.",

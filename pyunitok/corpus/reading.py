@@ -54,7 +54,7 @@ class ReadingOptions:
     separator         the separator between documents in text files; None: each file is one document
     text_key          the field or column with the text of JSON lines and Parquet files: see json_text.key_path
     on_error          for a JSON line or row without text: "raise" InputError; "skip" it and list it in block.bad; or
-                      "skip-file", which does the same and makes tokenizing skip damaged files
+                      "skip-file", which also makes tokenizing skip damaged files
     metadata          fill block.metadata
     threads           number of workers; None: one per core
     block_bytes       approximate size of a block's text

@@ -42,7 +42,7 @@ class ChunkHash:
     """Hashes a stream from its beginning, or from the beginning of a later chunk."""
 
     def __init__(self, digests: tuple[str, ...] = ()) -> None:
-        """digests: those of the earlier chunks."""
+        """digests: the hashes of the earlier chunks."""
         self.n_bytes = len(digests) * HASH_CHUNK_BYTES
         self.digests = list(digests)
         self._hash, self._n_hashed = xxhash.xxh64(), 0

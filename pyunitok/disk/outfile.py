@@ -42,7 +42,7 @@ def partial_name(path: Path) -> Path:
 
 
 def check_target(path: Path, *, overwrite: bool) -> None:
-    """OutputError, before any work, if the file at this path must not be written."""
+    """Raise OutputError, before any work, if the file at this path cannot be written or replaced."""
     if path.is_dir():
         raise OutputError(f"{path} is a directory; name a file in it")
     if path.exists() and not path.is_file():
@@ -54,13 +54,13 @@ def check_target(path: Path, *, overwrite: bool) -> None:
 
 
 def check_folder(path: Path) -> None:
-    """OutputError, before any work, if the folder of this file does not exist."""
+    """Raise OutputError, before any work, if the folder of this file does not exist."""
     if not path.parent.is_dir():
         raise OutputError(f"{path}: cannot be written: the folder {path.parent} does not exist; create it first")
 
 
 def make_folder(path: Path, *, parents: bool = False) -> None:
-    """Create a folder, unless it exists. OutputError if that fails."""
+    """Create a folder, unless it exists. Raises OutputError if that fails."""
     try:
         path.mkdir(parents=parents, exist_ok=True)
     except OSError as error:
@@ -80,8 +80,8 @@ def sync_folder(folder: Path) -> None:
 def open_own(path: Path, *, create: bool = True) -> int:
     """Open a file that only this process writes, for reading and writing. Does not truncate it. Returns a descriptor.
 
-    OutputError if the path is a link, because writing would destroy its target. OSError if the file cannot be
-    opened.
+    Raises OutputError if the path is a link, because writing would destroy its target. Raises OSError if the file
+    cannot be opened.
     """
     flags = os.O_RDWR | (os.O_CREAT if create else 0) | getattr(os, "O_BINARY", 0)
     if path.is_symlink():  # O_NOFOLLOW, if the system supports it, closes the gap between this check and opening
@@ -98,8 +98,8 @@ def open_own(path: Path, *, create: bool = True) -> int:
 def open_locked(path: Path, named: Path, *, create: bool = True) -> int:
     """Like open_own, but also lock the file until it is closed, if the system supports locks.
 
-    A renamed file keeps its lock; a killed process loses it. OutputError, which names `named`, if another process
-    holds the lock.
+    A renamed file keeps its lock; a killed process loses it. Raises OutputError, which names `named`, if another
+    process holds the lock.
     """
     while True:
         fd = open_own(path, create=create)
@@ -192,7 +192,7 @@ class OutputLock:
     """A lock on OUT and its sidecars, held from the first byte until the last rename.
 
     It is on a separate file, because OUT is renamed, and uses flock, so that a killed process loses it.
-    OutputError if another process holds it. Does nothing if the system does not support locks.
+    Raises OutputError if another process holds it. Does nothing if the system does not support locks.
     """
 
     def __init__(self, out: Path) -> None:
@@ -221,8 +221,8 @@ class OutFile:
     An existing file is truncated. With `state`, it is truncated to the recorded length, its last chunk is verified, and
     writing continues there.
 
-    OutputError, naming the file and byte, if the file cannot be opened or written (a full disk, another writer), or
-    does not match `state`.
+    Raises OutputError, naming the file and byte, if the file cannot be opened or written (a full disk, another writer),
+    or does not match `state`.
 
         flushed in full buffers ────────────┐        ┌─ n_bytes
         [ BUFFER_BYTES | BUFFER_BYTES | ... | buffer ]
@@ -289,7 +289,7 @@ class OutFile:
 
         path  NAME, if this file is NAME.partial and is to be renamed
         """
-        self._set_direct(False)  # the size of the rest is not a multiple of the block size
+        self._set_direct(False)  # the rest may not be a multiple of the block size
         self._flush()
         self.sync()
         if path is not None and fcntl is not None:  # while it is locked
@@ -323,7 +323,7 @@ class OutFile:
         self._restore(state)
 
     def verify(self, state: Hashed) -> None:
-        """OutputError unless all complete chunks match `state`. Opening the file has verified only the rest."""
+        """Raise OutputError unless all complete chunks match `state`. Opening the file has verified only the rest."""
         size = hashing.HASH_CHUNK_BYTES
         for k, digest in enumerate(state.digests):
             hashed = ChunkHash()

@@ -68,7 +68,7 @@ def canonical(url: str) -> str:
 
 
 def check_protocol(url: str) -> str:
-    """The protocol. InputError if it is not supported, or the URL chains several ("zip://a::s3://b")."""
+    """The protocol. Raises InputError if it is not supported, or the URL chains several ("zip://a::s3://b")."""
     protocol = url.partition("://")[0].lower()
     if protocol not in PROTOCOLS:
         names = ", ".join(f"{name}://" for name in PROTOCOLS)
@@ -81,7 +81,7 @@ def check_protocol(url: str) -> str:
 def file_system(url: str) -> tuple[Any, str]:
     """The fsspec file system of a URL, and the path in it.
 
-    InputError if the protocol is not supported, its package is not installed, or the store cannot be opened.
+    Raises InputError if the protocol is not supported, its package is not installed, or the store cannot be opened.
     """
     protocol = check_protocol(url)
     try:
@@ -145,7 +145,7 @@ def expand(url: str) -> list[RemoteFile]:
     """The files that an argument names, as a file, directory or pattern, sorted by the bytes of their paths.
 
     As with local paths, names that begin with "." are skipped in directories and patterns. The list is empty if nothing
-    matches. InputError if the store cannot be listed.
+    matches. Raises InputError if the store cannot be listed.
     """
     fs, path = file_system(url)
     try:
@@ -247,7 +247,7 @@ def _os_error(error: Exception, where: str) -> OSError:
 
 
 class SeekableFile(io.RawIOBase):
-    """A read-only file of `size_bytes`. Subclasses read at the position `_at`."""
+    """A read-only file of `size_bytes`. Subclasses read at position `_at`."""
 
     def __init__(self, size_bytes: int) -> None:
         super().__init__()

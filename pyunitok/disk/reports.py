@@ -11,7 +11,7 @@ from pyunitok.errors import OutputError
 
 
 def check_report(path: Path) -> None:
-    """OutputError, before any work, if write_report() could not write there."""
+    """Raise OutputError, before any work, if write_report() could not write there."""
     if not _is_stream(path):
         check_target(path, overwrite=True)
         check_folder(path)

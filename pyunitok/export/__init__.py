@@ -102,7 +102,7 @@ def export_tokens(
     overwrite  replace existing files
     options    the options of the format, such as val_fraction=0.01; see export.Options
 
-    The files appear once all of them are complete. OutputError, naming the file, if one exists already.
+    The files appear once all of them are complete. Raises OutputError, naming the file, if one exists already.
 
         pyunitok.export_tokens("ids.u16", "nanogpt", "data/corpus", val_fraction=0.01)
     """

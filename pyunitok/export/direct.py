@@ -2,7 +2,7 @@
 
     tokenizing ──▶ OUT OUT.ends OUT.json ──▶ files of the format ──▶ recorded in OUT.json ──▶ OUT, OUT.ends removed
 
-OUT.json stays: it records the origin of the files and that the export is finished, in case the command is repeated.
+OUT.json is kept: it records the origin of the files and that the export has finished, in case the command is repeated.
 Every step can be repeated, so a run that was killed at any point can be resumed. Existing files of the format are
 replaced only with --overwrite, or if OUT.json records that the export has begun.
 """
@@ -42,7 +42,7 @@ class Direct:
     overwrite: bool = False
 
     def check(self) -> None:
-        """OutputError, before any work, if an option is invalid or a file cannot be written or replaced."""
+        """Raise OutputError, before any work, if an option is invalid or a file cannot be written or replaced."""
         writer = module(self.to)
         self.options.check(writer.TAKES, self.to)
         own = {self.out, *sidecars(self.out)}
@@ -68,7 +68,7 @@ class Direct:
     def finished(self, run: Identity) -> Manifest | None:
         """The manifest, if this command has finished before; otherwise None.
 
-        OutputError if another command wrote it, or if its files have changed.
+        Raises OutputError if another command wrote it, or if its files have changed.
         """
         manifest = self._manifest()
         if self.overwrite or manifest is None or self.out.exists() or not (manifest.exported or {}).get("files"):

@@ -1,7 +1,7 @@
 """Indexes of other engines, complete with their suffix arrays: infini-gram's table.N, tokengrams' NAME.idx.
 
-infini-gram   table.N: for each suffix of tokenized.N, sorted by its raw bytes, the byte at which it begins, in the
-              fewest bytes that can hold any of these numbers; the other files are those of `pyunitok export`
+infini-gram   table.N: for each suffix of tokenized.N, sorted by its raw bytes, the byte at which it begins, stored
+              in the fewest bytes that can hold all of these numbers; the other files are those of `pyunitok export`
 tokengrams    NAME.idx: uint64 for each suffix of NAME.bin, sorted by its ids: the token at which it begins
 """
 
@@ -73,7 +73,7 @@ def write_engine_index(
 ) -> Exported:  # fmt: skip
     """Write the exported files and their suffix arrays into `folder`; `to` is one of ENGINES.
 
-    OutputError if files exist or the engine does not support the ids; LimitError if max_memory is too low.
+    Raises OutputError if files exist or the engine does not support the ids; LimitError if max_memory is too low.
     """
     engine, n_threads = ENGINES[to], threads_or_cores(threads)
     if array.ids.dtype != np.dtype("<u2"):
@@ -84,7 +84,7 @@ def write_engine_index(
     sources, targets = zip(*((folder / a, folder / b) for a, b in engine.files(options)), strict=True)
     for target in targets:
         check_target(target, overwrite=overwrite)
-        target.unlink(missing_ok=True)  # an older table must not remain beside new tokens
+        target.unlink(missing_ok=True)  # an older table must not be left with new tokens
     exported = export(array, to, folder, options, overwrite=overwrite)
     sizes = {k: path.stat().st_size // 2 for k, path in enumerate(sources)}
     progress = IndexProgress(0, sum(sizes.values()), 0, len(sizes), 0)

@@ -66,7 +66,7 @@ class Folder:
             partial_name(written.path).unlink(missing_ok=True)
 
     def reserve(self, *names: str) -> None:
-        """OutputError, before any work, if one of these files must not be written."""
+        """Raise OutputError, before any work, if one of these files cannot be written or replaced."""
         for name in names:
             path = self.path / name
             if os.path.realpath(path) in self._keep:
@@ -81,7 +81,7 @@ class Folder:
         self._stale += found
 
     def share(self, name: str, source: Path) -> None:
-        """Put `source` into the folder as `name`: a link if possible, or else a reflink, or else a copy."""
+        """Put `source` into the folder as `name`: as a link if possible, otherwise as a reflink or a copy."""
         self.reserve(name)
         partial = partial_name(self.path / name)
         if not self._copy:
@@ -159,7 +159,7 @@ def _reflink(source: Path, target: Path) -> bool:
 
 
 def _copy(source: Path, begin: int, n_bytes: int, file: IO[bytes]) -> None:
-    """Append bytes begin..begin + n_bytes - 1 of `source`. OutputError if it is shorter."""
+    """Append bytes begin..begin + n_bytes - 1 of `source`. Raises OutputError if it is shorter."""
     with source.open("rb") as old:
         done = _copy_in_kernel(old.fileno(), begin, n_bytes, file.fileno())
         old.seek(begin + done)

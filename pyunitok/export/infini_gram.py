@@ -1,11 +1,11 @@
-"""infini-gram: tokenized.N, offset.N, metadata.N and metaoff.N, from which its own indexing builds table.N.
+"""infini-gram: tokenized.N, offset.N, metadata.N and metaoff.N, from which its indexing script builds table.N.
 
     tokenized.N   FFFF a b c FFFF d e        a separator before each document, in place of our eod; uint16 or uint32
     offset.N      u64 for each document: the byte in tokenized.N at which its separator begins
     metadata.N    a line of JSON for each document       metaoff.N   u64: the byte at which its line begins
 
-Shards are consecutive documents with about equally many tokens, so document numbers are those of the token file
-(infini-gram sorts shards by name, so this holds for up to ten of them).
+Shards are ranges of consecutive documents with about equal numbers of tokens, so document numbers are those of the
+token file (infini-gram sorts shards by name, so this holds for up to ten of them).
 
 The separator is not a token, so no id may be 65,535. For queries that join terms with AND, infini-gram searches for the
 separator byte by byte: an id of 65,280 or more followed by one whose low byte is FF looks like a separator,
@@ -81,7 +81,7 @@ def names(options: Options) -> list[str]:
 
 
 def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
-    """OutputError, naming the document and position, if an id equals the separator."""
+    """Raises OutputError, naming the document and position, if an id equals the separator."""
     dtype = np.dtype({"uint16": "<u2", "uint32": "<u4"}.get(options.token_dtype or "", array.ids.dtype.str))
     if dtype.itemsize < array.ids.dtype.itemsize:
         raise OutputError(f"{array.path} has 4-byte ids, so --token-dtype must be uint32")

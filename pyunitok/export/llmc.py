@@ -30,7 +30,7 @@ def names(options: Options) -> list[str]:
 
 
 def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
-    """OutputError if there is neither an eod nor an --eot, or if --eot does not fit in the dtype of the ids."""
+    """Raises OutputError if there is neither an eod nor an --eot, or if --eot does not fit in the dtype of the ids."""
     dtype, eod = array.ids.dtype, array.eod_id
     eot = eod if options.eot is None else options.eot
     if eot is None:

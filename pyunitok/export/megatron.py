@@ -30,7 +30,7 @@ def names(options: Options) -> list[str]:
 
 
 def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
-    """OutputError, naming the document, if it has 2^31 tokens or more, or an id above the maximum of int32."""
+    """Raises OutputError, naming the document, if it has 2^31 tokens or more, or an id above the maximum of int32."""
     width, n_docs = array.ids.dtype.itemsize, len(array)
     bin_name, idx_name = names(options)
     with folder.write(idx_name) as file:

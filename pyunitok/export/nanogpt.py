@@ -17,7 +17,7 @@ def names(options: Options) -> list[str]:
 
 
 def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
-    """OutputError if ids take four bytes, which nanoGPT would misread, or if val.bin requires more documents."""
+    """Raises OutputError if ids take four bytes, which nanoGPT would misread, or if val.bin requires more documents."""
     if array.ids.dtype.itemsize != 2:
         raise OutputError(f"{array.path} has 4-byte ids; nanoGPT reads only uint16")
     notes = [] if array.eod_id is not None else ["the token file has no eod: nothing separates the documents"]
@@ -32,7 +32,7 @@ def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
 
 
 def first_of_val(array: TokenArray, fraction: float) -> int:
-    """The last document such that it and those after it have at least `fraction` of the tokens."""
+    """The last document that, with all later ones, has at least `fraction` of the tokens."""
     d = int(np.searchsorted(array.ends, np.uint64((1 - fraction) * len(array.ids)), "right"))
     d = min(max(d, 1), len(array) - 1)
     if d < 1:

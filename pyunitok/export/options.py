@@ -29,7 +29,8 @@ class Options:
     rename_ids: bool = False
 
     def check(self, taken: tuple[str, ...], to: str) -> None:
-        """OutputError for an option that is out of range, or that was given although the format does not use it."""
+        """Raise OutputError for an option that is out of range, or that was given although the format does not use
+        it."""
         for field in fields(self):
             given = getattr(self, field.name)
             if field.name != "name" and given != field.default and field.name not in taken:

@@ -24,7 +24,7 @@ PART_BYTES = 1 << 20  # the size of the parts yielded
 
 
 def kept_metadata(array: TokenArray) -> Metadata | None:
-    """The metadata file, if there is one. OutputError if its number of documents differs."""
+    """The metadata file, if there is one. Raises OutputError if its number of documents differs."""
     path = metadata_path(array.path)
     if not path.exists():
         return None
@@ -74,7 +74,7 @@ def csv_rows(array: TokenArray, first: int, b: Ints) -> Iterator[bytes]:
 
 
 def json_lines(array: TokenArray, first: int, stop: int) -> Iterator[bytes]:
-    """{"path", "linenum", "metadata"}, as infini-gram's own indexing writes it; linenum counts from 0."""
+    """{"path", "linenum", "metadata"}, as infini-gram's indexing script writes it; linenum counts from 0."""
     kept = kept_metadata(array)
     if kept is not None:
         waiting = bytearray()

@@ -15,7 +15,7 @@ CHUNK_TOKENS = 2 << 20
 
 
 class Separated:
-    """A stream of the documents with a separator before each instead of the eod after each.
+    """A stream of the documents, with a separator before each one instead of an eod after it.
 
     with an eod      ids    a b c eod d e eod                without    ids    a b c d e
                      here   sep a b c sep d e                           here   sep a b c sep d e

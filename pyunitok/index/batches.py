@@ -48,8 +48,8 @@ class HitsBatch:
 
 @dataclass
 class DocumentsBatch:
-    """The documents of many queries. Query k occurs counts[i] times in documents[i] for i from offsets[k] to
-    offsets[k + 1] - 1. approx is bool[n], as in DocumentHits."""
+    """The documents of many queries. For i from offsets[k] to offsets[k + 1] - 1, query k occurs counts[i] times in
+    documents[i]. approx is bool[n], as in DocumentHits."""
 
     offsets: Int64s
     documents: Int64s

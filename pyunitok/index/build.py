@@ -100,7 +100,7 @@ def build_index(
     on_progress       called from the calling thread
 
     Repeating the call resumes an interrupted build and does not change a finished index. With add, repeating the last
-    addition has no effect. OutputError if the token files are incompatible or the folder holds another index;
+    addition has no effect. Raises OutputError if the token files are incompatible or the folder holds another index;
     LimitError if there is too little memory, or a document does not fit in a shard.
 
         pyunitok.build_index(["a.u16", "b.u16"], "idx")
@@ -144,7 +144,8 @@ def _build(
 
 
 def _dropped(folder: Path, model: Any, on_progress: Callable[[IndexProgress], None] | None) -> IndexManifest:
-    """Reports the tokens that have been compared like those that are sorted before."""
+    """Drop the token files. Progress counts the tokens that have been compared, as it counted those that were
+    sorted."""
     found = IndexManifest.read(folder)
     n, show = len(found.shards), on_progress or (lambda _: None)
     return drop_token_files(
@@ -182,7 +183,7 @@ class _Inputs:
         self, order: str, left: bool, compact: CompactOptions | None, existing: IndexManifest | None
     ) -> tuple[IndexManifest, Array | None]:
         """Returns the manifest of the index without the hashes of shards, and the ranks (None for order "id"). Sets
-        the memory that a token takes."""
+        the memory per token."""
         if is_index(self.paths[0]):
             return self._conversion(compact, existing)
         dtype = np.dtype(existing.dtype) if existing else open_indexable(self.paths[0], self.model).ids.dtype
@@ -253,7 +254,7 @@ def _same_plan(a: IndexManifest, b: IndexManifest) -> bool:
 
 
 def _already_there(folder: Path, plan: IndexManifest) -> IndexManifest:
-    """The finished index. OutputError if this call would build a different one."""
+    """The finished index. Raises OutputError if this call would build a different one."""
     found = IndexManifest.read(folder)
     if not _same_plan(found, plan):
         raise OutputError(
@@ -266,7 +267,7 @@ def _already_there(folder: Path, plan: IndexManifest) -> IndexManifest:
 def _begin(
     folder: Path, plan: IndexManifest, rank: Array | None, existing: IndexManifest | None, overwrite: bool
 ) -> None:
-    """Write the plan unless it already exists. OutputError if the folder holds the plan of another command."""
+    """Write the plan unless it already exists. Raises OutputError if the folder holds the plan of another command."""
     path = partial_name(folder / PLAN_NAME)
     if path.exists():
         if _same_plan(IndexManifest.parse(path.read_bytes(), str(path)), plan):
@@ -507,7 +508,8 @@ def read_ranks(
 
 
 def _sorted_before(source: Path, number: int, digests: list[str]) -> Array:
-    """The suffix array of a shard of an index. OutputError if it is damaged or not of the tokens with these hashes."""
+    """The suffix array of a shard of an index. Raises OutputError if it is damaged or not of the tokens with these
+    hashes."""
     record, path = IndexManifest.read(source).shards[number], source / shard_name(number, ".sa")
     sa, digest = np.fromfile(path, "<u4"), ChunkHash()
     for chunk in _chunks(sa):

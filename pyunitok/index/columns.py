@@ -59,7 +59,7 @@ def write_columns(path: Path, kind: str, columns: Mapping[str, Array], about: Ma
 
 
 class Columns:
-    """An open file of columns; columns[name] is a read-only memory map. InputError if the file is damaged.
+    """An open file of columns; columns[name] is a read-only memory map. Raises InputError if the file is damaged.
 
     about   as given to write_columns
     digest  as returned by write_columns
@@ -115,7 +115,7 @@ class Columns:
         return name in self._records
 
     def column(self, name: str, dtype: str, size: int | None = None) -> Array:
-        """A column of this dtype and, if given, size. InputError if there is none."""
+        """A column of this dtype and, if given, size. Raises InputError if there is none."""
         record = self._records.get(name)
         if record is None or record["dtype"] != dtype or size not in (None, record["size"]):
             wanted = f"{dtype}[{'n' if size is None else size}]"

@@ -28,7 +28,7 @@ class Context:
         return before, match, after
 
     def words(self, order: str) -> list[str]:
-        """The sort key of order "R1" or "L1": the words after or before the hit, nearest word first."""
+        """The sort key for the orders "R1" and "L1": the words after or before the hit, nearest word first."""
         side, step = (self.after, 1) if order == "R1" else (self.before, -1)
         return side.decode("utf-8", "backslashreplace").casefold().split()[::step]
 

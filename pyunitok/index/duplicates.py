@@ -72,7 +72,7 @@ def duplicates(
     model        replaces the model that the token files name
     on_progress  called with the completed share, from the calling thread
 
-    Memory: about 21 bytes per token of the index. OutputError if `out` exists.
+    Memory: about 21 bytes per token of the index. Raises OutputError if `out` exists.
 
         pyunitok.duplicates("idx", "unique.u16", drop=True).manifest
     """
@@ -139,7 +139,7 @@ def write_repeats(
     index: Index, out: Path, min_tokens: int = 50, *, overwrite: bool = False, on_progress: OnProgress | None = None
 ) -> tuple[int, int]:
     """Write all repeated spans to a JSON Lines file, compressed if its name ends in .zst. Returns the number of spans
-    and of the tokens in them. OutputError if the file exists."""
+    and of the tokens in them. Raises OutputError if the file exists."""
     n_spans = n_tokens = 0
     with new_file(out, overwrite=overwrite) as file:
         is_zst = out.suffix == ".zst"
@@ -164,7 +164,7 @@ def drop_repeats(
     kept. Documents keep their order, number and metadata; a document that consists of repeats becomes empty. Metadata
     is kept if all token files have it. An interrupted run starts over.
 
-    OutputError if `out` exists and was written with other options, or if a token file has no manifest.
+    Raises OutputError if `out` exists and was written with other options, or if a token file has no manifest.
     """
     expected = 0
     for number, shard in enumerate(index.shards):

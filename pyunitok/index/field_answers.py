@@ -1,6 +1,6 @@
 """Answers about fields of documents as JSON objects, for the command and the page.
 
-Queries are text, or about words if `words` is given.
+A query is text or, if `words` is given, a query about words.
 """
 
 from __future__ import annotations
@@ -67,5 +67,5 @@ def most_frequent(
 
 
 def _renamed(row: dict[str, Any]) -> dict[str, Any]:
-    """The hits of a group are its `count`, as in other answers."""
+    """A group; its `hits` are renamed to `count`, as in other answers."""
     return {"count" if name == "hits" else name: value for name, value in row.items()}

@@ -1,4 +1,4 @@
-"""add_fields() stores fields of the documents of an index; fields.py draws the file."""
+"""add_fields() stores fields of the documents of an index; fields.py shows the layout of the file."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ DOCUMENTS = 4096  # between calls of on_progress
 def add_fields(
     folder: StrPath, names: Sequence[str], *, model: Any = None, on_progress: Callable[[float], None] = lambda _: None
 ) -> None:
-    """Store fields of the metadata that `tokenize --metadata` has kept, besides those that are stored already.
+    """Store fields of the metadata that `tokenize --metadata` saved, in addition to those already stored.
 
     names        the names of fields; "a.b" is also field b of the object a
     on_progress  called with the completed share, 0 to 1
 
-    Does nothing if the fields are stored and up to date. OutputError if a token file has no metadata.
+    Does nothing if the fields are stored and up to date. Raises OutputError if a token file has no metadata.
     """
     folder = Path(folder)
     lock = OutputLock(folder / FIELDS_NAME)

@@ -1,6 +1,6 @@
 """Hits and documents by the values of a field: count_by(), facets(), and find_where(), which filters hits.
 
-Queries are text, which matches anywhere, or about words, with WordOptions.
+A query is text, which matches anywhere, or with WordOptions a query about words.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class GroupCount:
-    """Hits and documents with hits among the documents that have a value; value None: those without any.
+    """Counts of hits, and of documents with hits, among the documents with this value; value None: with no value.
 
-    words        the number of words of all documents of the group; None if the index has no words
-    per_million  hits per million words; None if it has none
+    words        the number of words in all documents of the group; None if the index has no words
+    per_million  hits per million words; None if the group has no words
     """
 
     value: str | None
@@ -38,7 +38,7 @@ class GroupCount:
 
 @dataclass(frozen=True)
 class FacetCount:
-    """The most frequent values of a field among the hits, and how many values occur."""
+    """The most frequent values of a field among the hits, and the number of distinct values."""
 
     field: str
     distinct: int
@@ -48,7 +48,7 @@ class FacetCount:
 def documents_where(
     index: Index, query: str | bytes, where: Sequence[str] = (), words: WordOptions | None = None
 ) -> DocumentHits:
-    """The documents with hits that satisfy all conditions, see FieldIndex.where."""
+    """The documents with hits that satisfy all conditions; see FieldIndex.where."""
     found = index.documents(query) if words is None else index.words.documents(_text(query), words)
     if not where:
         return found
@@ -103,7 +103,7 @@ def _words_by(index: Index, codes: Int64s, n_values: int, where: Sequence[str]) 
 
 
 def _key(value: str) -> tuple[bool, float, str]:
-    """Numbers in their order, then other values."""
+    """A sort key: numbers in numerical order, then all other values."""
     try:
         return False, float(value), value
     except ValueError:

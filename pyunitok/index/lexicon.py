@@ -22,7 +22,7 @@ from pyunitok.errors import InputError, LimitError, PatternError
 from pyunitok.index.hits import Int64s
 
 _IOTA = "\u0345"  # a mark that case folding turns into a letter
-# The escapes of a regex that also match line breaks, and classes that match none.
+# The regex escapes that also match line breaks, and equivalent classes that do not.
 _ESCAPES = {"D": r"[^\d\n]", "W": r"[^\w\n]", "S": r"[^\s]"}
 
 
@@ -111,7 +111,7 @@ class WordLexicon:
         return low
 
     def wildcard(self, pattern: str, folding: Folding = SAME) -> Int64s:
-        """The ids of the words that match a pattern in which * is any text and ? any character."""
+        """The ids of the words that match a pattern in which * matches any text and ? any character."""
         pattern, listed = folding.of(pattern), self._listed(folding)
         fixed = pattern.split("*")
         if len(fixed) == 2 and "?" not in pattern:
@@ -122,7 +122,7 @@ class WordLexicon:
         return listed.matching(translated)
 
     def regex(self, regex: str, folding: Folding = SAME) -> Int64s:
-        """The ids of the words that a regular expression matches as a whole. PatternError if it is invalid."""
+        """The ids of the words that a regular expression matches as a whole. Raises PatternError if it is invalid."""
         regex = _within_lines(regex.removeprefix("^"))
         if regex.endswith("$") and not regex.endswith("\\$"):
             regex = regex[:-1]
@@ -174,12 +174,12 @@ class WordLexicon:
 
 
 class _WordLines:
-    """The words as lines of a text, in one form; line k is word k + 1."""
+    """The words in one form, one per line; line k is word k + 1."""
 
     def __init__(self, text: str) -> None:
         self.data = text.encode("utf-8")
         array = np.frombuffer(self.data, np.uint8)
-        self.ends = np.flatnonzero(array == 10)  # of the newlines
+        self.ends = np.flatnonzero(array == 10)  # the positions of the newlines
         self.begins = np.concatenate(([0], self.ends[:-1] + 1)) if len(self.ends) else self.ends
         self.array = array
 
@@ -199,7 +199,7 @@ class _WordLines:
         return lines + 1
 
     def matching(self, regex: str) -> Int64s:
-        """The words that a regex of the C library matches. Each line is one piece if it matches, and else two."""
+        """The words that a regex of the C library matches. A line that matches is one piece; any other line is two."""
         try:
             pattern = Pattern(b"o(?:" + regex.encode("utf-8", "backslashreplace") + b")\\n|[^\\n]+|\\n")
         except PatternError as error:
@@ -217,12 +217,12 @@ _WILD = {"*": r"[^\n]*", "?": r"[^\n]"}
 
 
 def _escaped(text: str) -> str:
-    """The text as a regex. Words consist of letters, marks and digits; other characters never match."""
+    """The text as a regex. Because words consist of letters, marks and digits, other characters never match."""
     return "".join(c if c.isalnum() else f"\\{c}" if c.isascii() else c for c in text)
 
 
 def _within_lines(regex: str) -> str:
-    """The regex, with negated classes that match no line break."""
+    """The regex, with its negated classes changed so that they do not match line breaks."""
     if "\n" in regex:
         raise LimitError("a regular expression for words cannot contain line breaks")
     parts = re.findall(r"\\[pPxu]\{[^}]*\}|\\.|\[\^|.", regex, re.DOTALL)

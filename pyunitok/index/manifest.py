@@ -34,7 +34,7 @@ from pyunitok.errors import LimitError, OutputError
 from pyunitok.tokens.manifest import Dtype
 
 FORMAT = "pyunitok index"
-VERSION = 2  # of compact indexes and of uint32 ids; other indexes have version 1, which earlier releases read
+VERSION = 2  # for compact indexes and uint32 ids; other indexes have version 1, which earlier releases can read
 INDEX_NAME = "index.json"
 MAX_SHARD_TOKENS = (1 << 31) - 1
 
@@ -47,7 +47,7 @@ class IndexedFile:
     tokens: Count
     documents: Count
     digest: str | None = None  # XXH64 of the hashes in its manifest; None for a file without a manifest
-    stored: bool = False  # --drop-tokens has removed it: its tokens are in the compact index
+    stored: bool = False  # whether --drop-tokens has removed it; its tokens are then in the compact index
 
 
 @dataclass
@@ -70,11 +70,11 @@ class ShardRecord:
 class CompactOptions:
     """The options of compact indexes.
 
-    block          entries in a block of a list, 128 or 64: 64 is faster and larger
-    locate_every   store the row of every such token, a power of two up to 1,024
-    extract_every  store where the text continues at every such token, up to 1,024
+    block          entries per block of a list, 128 or 64; 64 is faster but takes more space
+    locate_every   store the row of every N-th token; a power of two up to 1,024
+    extract_every  store where the text continues at every N-th token; up to 1,024
 
-    If both are 0, the index only counts.
+    If locate_every and extract_every are 0, the index only counts.
     """
 
     block: Annotated[int, Meta(ge=64, le=128)] = 128
@@ -86,7 +86,7 @@ class CompactOptions:
         return self.locate_every == 0
 
     def check(self) -> None:
-        """LimitError if an option is out of range."""
+        """Raise LimitError if an option is out of range."""
         if self.block not in (64, 128):
             raise LimitError(f"block must be 64 or 128, not {self.block}")
         if self.locate_every == self.extract_every == 0:
@@ -101,7 +101,7 @@ class CompactOptions:
 class IndexManifest:
     """DIR/index.json."""
 
-    order: Annotated[str, Meta(pattern="^(id|bytes)$")]  # suffixes compare by id, or by the bytes of the tokens
+    order: Annotated[str, Meta(pattern="^(id|bytes)$")]  # whether suffixes compare by id, or by the bytes of the tokens
     left: bool  # whether each shard has a .left file
     model: dict[str, Any]  # name, path and sha256 of the vocabulary, as in the token files; may be {}
     eod: Count | None  # the id at the end of each document
@@ -113,7 +113,7 @@ class IndexManifest:
     format: str = FORMAT
     version: int = 1
     compact: CompactOptions | None = None  # None: the shards are suffix arrays
-    dtype: Dtype = "<u2"  # of the ids in the token files
+    dtype: Dtype = "<u2"  # the type of the ids in the token files
 
     @property
     def rank_name(self) -> str:
@@ -139,7 +139,7 @@ class IndexManifest:
 
     @classmethod
     def read(cls, folder: Path) -> IndexManifest:
-        """OutputError if the folder holds no index, or one that is damaged or written by a newer release."""
+        """Raises OutputError if the folder holds no index, or one that is damaged or written by a newer release."""
         path = folder / INDEX_NAME
         try:
             return cls.parse(path.read_bytes(), str(path))
@@ -164,7 +164,7 @@ class IndexManifest:
             raise OutputError(f"{name}: not the manifest of an index ({error})") from None
 
     def _check(self) -> None:
-        """ValueError if the shards do not match the files."""
+        """Raise ValueError if the shards do not match the files."""
         for k, shard in enumerate(self.shards):
             if shard.file >= len(self.files):
                 raise ValueError(f"shard {k} refers to file {shard.file}, but there are only {len(self.files)} files")

@@ -79,8 +79,8 @@ class Index(BatchSearch):
 
     @cached_property
     def words(self) -> WordIndex:
-        """Queries about words: whole words, without case or accents, with wildcards, gaps and regular expressions.
-        LimitError if the index has no words."""
+        """Queries about words: complete words, ignoring case or accents, with wildcards, gaps and regular expressions.
+        Raises LimitError if the index has no words."""
         if not self.has_words:
             command = f"pyunitok index {self.folder} -o {self.folder} --words"
             raise LimitError(f"{self.folder} has no words; add them with `{command}`")
@@ -92,8 +92,8 @@ class Index(BatchSearch):
         return FieldIndex(self)
 
     def restore_tokens(self, out: StrPath, *, overwrite: bool = False) -> list[Path]:
-        """Write the token files of a compact index, which can have been dropped, byte for byte, as `pyunitok export
-        --to tokens` does. Returns their paths.
+        """Restore the token files of a compact index byte for byte, even if they were dropped, as `pyunitok export --to
+        tokens` does. Returns their paths.
 
         out  the token file; if there are several, a folder, in which they keep their names
         """

@@ -35,12 +35,12 @@ class OpenIndex:
     folder: Path
     manifest: IndexManifest
     arrays: list[TokenArray]
-    shards: list[Any]  # of Shard: all of the same kind
+    shards: list[Any]  # Shards, all of the same kind
     model: Any = None
 
 
 def open_shards(folder: StrPath, *, model: Any = None) -> OpenIndex:
-    """Map an index. OutputError if a file is missing, has the wrong size, or has changed since it was indexed.
+    """Map an index. Raises OutputError if a file is missing, has the wrong size, or has changed since it was indexed.
 
     model  a Tokenizer or the path of its file; replaces the model that the token files name
     """
@@ -119,7 +119,7 @@ def open_indexable(path: StrPath, model: Any) -> TokenArray:
 
 
 def open_rank(folder: Path, manifest: IndexManifest) -> U32 | None:
-    """The ranks of all ids; None if suffixes compare by id. OutputError if the file is damaged."""
+    """The ranks of all ids; None if suffixes compare by id. Raises OutputError if the file is damaged."""
     if manifest.order == "id":
         return None
     path, dtype = folder / manifest.rank_name, np.dtype(manifest.dtype)
@@ -188,7 +188,7 @@ def _open_compact(
 
 
 def _check_range(folder: Path, number: int, record: ShardRecord, array: TokenArray) -> None:
-    """OutputError unless the shard's documents span its tokens."""
+    """Raise OutputError unless the shard's documents span its tokens."""
     d, last = record.first_document, record.first_document + record.documents
     begin = int(array.ends[d - 1]) if d else 0
     end = int(array.ends[last - 1]) if last else 0

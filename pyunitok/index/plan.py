@@ -35,7 +35,7 @@ Array = np.ndarray[Any, Any]
 
 
 def bytes_per_token(dtype: np.dtype[Any], compact: CompactOptions | None) -> float:
-    """Memory for sorting a shard. While a compact index is written, its blocks and samples wait in memory."""
+    """Memory for sorting a shard. While a compact index is being written, its blocks and samples are held in memory."""
     return BYTES_PER_TOKEN + dtype.itemsize - 2 + (0.2 if compact else 0)
 
 
@@ -140,7 +140,7 @@ def plan_conversion(
 
 
 def check_count_only(compact: CompactOptions | None, eod: int | None, n_documents: int) -> None:
-    """LimitError if an index that only counts cannot tell documents apart."""
+    """Raise LimitError if an index that only counts cannot tell documents apart."""
     if compact is not None and compact.only_counts and eod is None and n_documents > 1:
         raise LimitError("--count-only requires token files whose documents end with an eod")
 
@@ -159,7 +159,7 @@ def _check_fits(array: TokenArray, first: IndexManifest) -> None:
 
 def cut(array: TokenArray, file: int, limit: int) -> list[ShardRecord]:
     """Divide a token file into shards of complete documents, of about equal size and at most `limit` tokens each.
-    OutputError or LimitError if a document is longer than a shard."""
+    Raises OutputError or LimitError if a document is longer than a shard."""
     n_tokens, n_documents = len(array.ids), len(array)
     count, shards, document, begin = -(-n_tokens // limit), list[ShardRecord](), 0, 0
     ends = array.ends

@@ -30,7 +30,7 @@ MAX_WORK = 2_000_000_000  # per query and shard, in units of about a nanosecond
 MAX_RUNS = 1 << 60
 SORT_CHARS = 40  # the characters next to a hit that "R1" and "L1" sort by
 MAX_SCANNED = 1_000_000  # sample size of next, previous and by_source
-MAX_LOCATED = 100_000  # the same, and of documents, in a compact index, where locating them takes about a second
+MAX_LOCATED = 100_000  # the same, and for documents, in a compact index: locating this many takes about a second
 
 
 @dataclass(frozen=True)
@@ -336,7 +336,7 @@ class TextSearch:
         return documents + self.first_document(number), sizes + skips - dropped
 
     def check_page(self, limit: int, offset: int, order: str) -> None:
-        """LimitError unless these are valid arguments of find()."""
+        """Raise LimitError unless these are valid arguments of find()."""
         if limit < 0 or offset < 0:
             raise LimitError(f"limit and offset must be at least 0, not {limit} and {offset}")
         if order not in ORDERS:
@@ -421,8 +421,8 @@ class TextSearch:
     ) -> list[SourceCount]:  # fmt: skip
         """How often a text occurs in each input of the token files, in input order, omitting inputs without it.
 
-        If there are more than max_hits occurrences, a sample of at most a million is counted; in a compact index, of
-        more than 100,000 that many are. In this case, hits are estimates, documents counts only the sample, and approx
+        If there are more than max_hits occurrences, a sample of at most a million (in a compact index, 100,000) is
+        counted. In this case, hits are estimates, documents counts only the sample, and approx
         is True.
         """
         inputs, hits, documents, approx = self._sources(query, max_work, max_hits)

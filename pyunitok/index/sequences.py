@@ -78,11 +78,11 @@ class Ngrams:
 
 class TokenSearch(TextSearch):
     """Queries are sequences of ids, or text, which the model encodes first; only next, previous and count_all_of search
-    for the text itself. Sequences can contain the eod of the token files. Without an eod, sequences continue into the
-    next document."""
+    for the text itself. Sequences can contain the eod of the token files. If there is no eod, sequences continue into
+    the next document."""
 
     def ids(self, query: Query) -> Tokens:
-        """The tokens of a query, of the dtype of the index. IdError for ids that no index can contain."""
+        """The tokens of a query, of the dtype of the index. Raises IdError for ids that no index can contain."""
         if isinstance(query, str | bytes):
             return self.tokenizer.encode(as_bytes(query)).astype(self.dtype)
         ids = np.ascontiguousarray(as_ids(query, self.dtype), self.dtype)
@@ -195,7 +195,7 @@ class TokenSearch(TextSearch):
 
     def previous(self, query: Query, limit: int | None = None) -> Distribution:
         """Like next, but before the query. For ids, the time is linear in the number of occurrences; the column `left`
-        of the index makes this fast."""
+        of the index speeds this up."""
         if isinstance(query, str | bytes):
             return self._around(as_bytes(query), self._before).first(limit)
         ids = self.ids(query)

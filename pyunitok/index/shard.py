@@ -35,7 +35,7 @@ CHUNK = 1 << 20  # tokens per NumPy operation, to bound temporary memory
 
 @dataclass(kw_only=True)
 class Shard:
-    """A shard of either kind, as queries see it: IndexShard, or CompactShard of compact.py.
+    """The interface of both kinds of shard to queries: IndexShard, and CompactShard in compact.py.
 
     ids             the tokens: an array, or an object that is read like one
     first           first[k] suffixes begin with a token of rank < k
@@ -59,7 +59,7 @@ class Shard:
     name: str = "a shard in memory"
 
     def searcher(self, eod: int | None) -> Searcher:
-        """The shard for the C library. ValueError if it is damaged."""
+        """The shard for the C library. Raises ValueError if it is damaged."""
         raise NotImplementedError
 
     def restored(self) -> IndexShard:
@@ -79,11 +79,12 @@ class Shard:
         return int(self.first[rank + 1]) - int(self.first[rank])
 
     def positions(self, ranks: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """int64[n]: where the suffixes of these ranks begin. OutputError if one is not a token of the shard."""
+        """int64[n]: where the suffixes of these ranks begin. Raises OutputError if one is not a token of the shard."""
         return self.checked(self._positions(ranks))
 
     def checked(self, tokens: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """Returns `tokens`. OutputError if one is not in the shard, because searches must not trust the files."""
+        """Returns `tokens`. Raises OutputError if one is not in the shard, because searches must not trust the
+        files."""
         if len(tokens) and not 0 <= int(tokens.min()) <= int(tokens.max()) < len(self.ids):
             raise self.damaged()
         return tokens

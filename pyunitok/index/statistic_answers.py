@@ -13,7 +13,7 @@ from pyunitok.index.word_query import WordOptions
 from pyunitok.index.word_statistics import collocations, dispersion, key_words
 
 Answer = dict[str, Any]
-MAX_HITS = 1_000_000  # that collocations read; of more, a sample
+MAX_HITS = 1_000_000  # the hits that collocations read; if there are more, a sample is read
 
 
 def collocates(

@@ -7,7 +7,7 @@ t        (O - E) / sqrt(O). Church, Gale, Hanks and Hindle (1991), Using statist
 logDice  14 + log2(2 O / (f_x + f_y)). Rychlý (2008), A lexicographer-friendly association score
 LL       2 sum O_ij ln(O_ij / E_ij) over the contingency table. Dunning (1993), Accurate methods for the statistics of
          surprise and coincidence
-keyness  LL of a table of two corpora without the words that are not counted. Rayson and Garside (2000), Comparing
+keyness  LL of a table of two corpora, with only the cells of the counted words. Rayson and Garside (2000), Comparing
          corpora using frequency profiling. %DIFF = 100 (p - q) / q. Gabrielatos and Marchi (2011). Simple maths =
          (p + k) / (q + k). Kilgarriff (2009), Simple maths for keywords. p and q are per million words
 DP       sum |v_i - s_i| / 2 over parts with the shares s_i of all words and v_i of the occurrences, and DP divided by

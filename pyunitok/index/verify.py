@@ -28,7 +28,7 @@ from pyunitok.tokens.verify import verify as verify_tokens
 from pyunitok.tokens.verify_text import sources_of, verify_text
 
 MAX_PROBLEMS = 20
-LOCATED = 100_000  # rows of a compact index whose positions are checked
+LOCATED = 100_000  # the number of rows of a compact index whose positions are checked
 
 
 def verify(
@@ -167,7 +167,7 @@ def _problems(
                 yield problem
             on_bytes(task.n_bytes)
     if not hashes_agree:
-        return  # checking the order of damaged files would add no information
+        return  # checking the order in damaged files would reveal nothing more
     if isinstance(shard, CompactShard):
         yield from _compact_problems(_name(folder, shard, ".compact"), shard, arrays.get("ids"), record)
         return
@@ -189,7 +189,7 @@ def _name(folder: Path, shard: Shard, suffix: str) -> str:
 def _compact_problems(
     name: str, shard: CompactShard, ids: np.ndarray[Any, Any] | None, record: ShardRecord
 ) -> Iterator[str]:
-    """Restores the tokens and the suffix array, which takes their memory, and locates a sample of rows."""
+    """Restores the tokens and the suffix array in memory, and locates a sample of rows."""
     if problem := first_problem(shard.compact.image):
         yield f"{name}: {problem}"
         return

@@ -10,9 +10,9 @@ and the other files, so that files of different runs are never combined.
     DIR/00000.words      words: uint32[n], the ids of the words of the shard, and a 0 after each document
                          sa: uint32[n], the suffix array of `words`
                          starts: uint32[words + 2]: suffixes starts[w] to starts[w + 1] - 1 begin with word w
-                         ends: uint32[documents], the place of the 0 of each document
+                         ends: uint32[documents], the position of the 0 after each document
                          marks, mark_tokens, mark_skips: uint32[m] each: word marks[k] begins mark_skips[k] bytes into
-                         token mark_tokens[k] of the shard; one for every 128th word of a document, except the first
+                         token mark_tokens[k] of the shard; every 128th word of a document is marked, except the first
 
 lexicon.py explains the ids of words.
 """
@@ -38,7 +38,7 @@ from pyunitok.index.word_shard import LEXICON, LEXICON_NAME, SHARD, state_of
 from pyunitok.tokens.manifest import StrPath
 
 MARK_EVERY = 128  # words
-DOCUMENTS = 4096  # whose ends are read at a time
+DOCUMENTS = 4096  # documents whose ends are read at a time
 SPILL_WORDS = 1 << 20
 
 Array = np.ndarray[Any, Any]
@@ -73,7 +73,7 @@ class _Builder:
 
     def run(self) -> None:
         index, folder = self._index, self._index.folder
-        (folder / LEXICON_NAME).unlink(missing_ok=True)  # it would name the files that are replaced now
+        (folder / LEXICON_NAME).unlink(missing_ok=True)  # it names the files that are about to be replaced
         for stale in folder.glob("*.words"):
             stale.unlink()
         with tempfile.TemporaryFile(dir=folder) as spilled:
@@ -96,7 +96,7 @@ class _Builder:
         write_columns(folder / LEXICON_NAME, LEXICON, columns, about)
 
     def _read(self, number: int, spilled: Any) -> tuple[int, dict[str, Array]]:
-        """Spills the provisional ids of a shard. Returns their number and the columns of the shard without them."""
+        """Spills the provisional ids of a shard. Returns their number and the other columns of the shard."""
         ids, ends, marks = self._ids, list[int](), list[tuple[int, int, int]]()
         n, waiting = 0, array("I")
         for begin, tokens, text in decoded_documents(self._index, number):

@@ -1,6 +1,6 @@
-"""Finding the matches of a word query in a shard.
+"""Finds the matches of a word query in a shard.
 
-There are two ways. If places follow each other without gaps and few combinations of words are possible, each
+There are two methods. If places follow each other without gaps and few combinations of words are possible, each
 combination is found by binary search in the suffix array. Otherwise all occurrences of the rarest place are read, and
 the words around them are compared with the other places:
 
@@ -21,7 +21,7 @@ from pyunitok.index.word_query import WordQuery
 from pyunitok.index.word_shard import WordShard
 
 MAX_COMBINATIONS = 1 << 18
-READ_COST = 4  # reading an occurrence costs as much as a quarter of searching a combination
+READ_COST = 4  # reading an occurrence costs a quarter as much as searching for a combination
 
 
 @dataclass
@@ -70,7 +70,7 @@ Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 def find_words(shard: WordShard, query: WordQuery) -> ShardMatches:
-    """All matches in a shard. Each begins at another word, and is as short as possible there."""
+    """All matches in a shard. Each begins at a different word, and is the shortest match there."""
     intervals = [shard.interval(ids) for ids in query.places]
     occurring = [np.flatnonzero(hi > lo) for lo, hi in intervals]
     sizes = [int((hi - lo).sum()) for lo, hi in intervals]

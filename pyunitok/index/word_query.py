@@ -4,7 +4,7 @@ r"""Word queries: parse_words() turns a query into the words that each of its pl
                                     gaps         0-3           0
 
 A query consists of items separated by white space. Between two of them, [n] or [m-n] stands for this many other words.
-Alternatives are separated by |. Without wildcards or a regular expression, an item is divided into words as texts are,
+Alternatives are separated by |. Without wildcards or a regular expression, an item is divided into words like any text,
 so that "don't" is don followed by t.
 """
 
@@ -28,9 +28,9 @@ _GAP = re.compile(r"\[(\d{1,3})(?:-(\d{1,3}))?\]")
 
 @dataclass(frozen=True)
 class WordOptions:
-    """How words of a query match words of the texts.
+    """How the words of a query match the words of texts.
 
-    ignore_case, ignore_accents  compare without case, or without accents
+    ignore_case, ignore_accents  ignore case, or accents, when comparing words
     wildcards                    * matches any text, ? any character
     regex                        each item is a regular expression that matches complete words, in the dialect of
                                  tokenizer.json files, without look-around and back-references
@@ -58,12 +58,13 @@ class WordQuery:
 
     @property
     def span(self) -> int:
-        """The most words of a match."""
+        """The maximum number of words in a match."""
         return len(self.places) + sum(most for _, most in self.gaps)
 
 
 def parse_words(text: str, lexicon: WordLexicon, options: WordOptions) -> WordQuery:
-    """LimitError if the query has no words, gaps at its ends, or more than MAX_PLACES places or MAX_SPAN words."""
+    """Raises LimitError if the query has no words, gaps at its ends, or more than MAX_PLACES places or MAX_SPAN
+    words."""
     if options.wildcards and options.regex:
         raise LimitError("wildcards and regex cannot be combined")
     places, gaps = list[Int64s](), list[tuple[int, int]]()

@@ -1,4 +1,4 @@
-"""WordShard: the words of one shard and their suffix array; word_build.py draws the files."""
+"""WordShard: the words of one shard and their suffix array; word_build.py shows the layout of the files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def state_of(manifest: IndexManifest) -> str:
 
 def open_words(folder: Path, manifest: IndexManifest) -> tuple[WordLexicon, list[WordShard], bool]:
     """Returns the lexicon, the shards, and whether they belong to this state of the index; otherwise there are no
-    shards. InputError if a file is damaged."""
+    shards. Raises InputError if a file is damaged."""
     columns = Columns(folder / LEXICON_NAME, LEXICON)
     offsets = columns.column("offsets", "<u8").astype(np.int64)
     counts = columns.column("counts", "<u8").astype(np.int64)
@@ -73,7 +73,7 @@ class WordShard:
     words   uint32[n]: the words, and a 0 after each document
     sa      uint32[n]: the suffix array of `words`
     starts  uint32[words + 2]: suffixes starts[w] to starts[w + 1] - 1 begin with word w
-    ends    uint32[documents]: the place of the 0 of each document
+    ends    uint32[documents]: the position of the 0 after each document
     """
 
     def __init__(self, columns: Columns, n_words: int, n_documents: int) -> None:

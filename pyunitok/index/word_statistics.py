@@ -31,7 +31,7 @@ KEYNESS = ("log_likelihood", "simple_maths", "diff", "log_ratio")
 
 @dataclass(frozen=True)
 class StatisticsTable:
-    """Rows, each {"text": word, "count": ..., measure: value, ...}, in the order of a measure; how many rows there are
+    """Rows, each {"text": word, "count": ..., measure: value, ...}, in the order of a measure; the number of rows
     without the limit; and whether counts are scaled from a sample."""
 
     rows: list[dict[str, Any]]
@@ -63,9 +63,9 @@ def collocations(
     """The words that occur up to `left` words before or `right` words after the matches of a query, in their documents,
     with their frequency there and the measures of statistics.MEASURES.
 
-    max_hits  if there are more matches, this many random ones are read, and counts are scaled
+    max_hits  if there are more matches, a random sample of this size is read, and counts are scaled
 
-    With ignore_case or ignore_accents, words that are then equal are counted as one.
+    With ignore_case or ignore_accents, words that differ only in case or accents are counted as one.
     """
     if measure not in MEASURES or min(left, right) < 0 or not 0 < left + right <= MAX_WINDOW:
         raise LimitError(f"the measure must be one of {', '.join(MEASURES)}, and the window 1 to {MAX_WINDOW} words")
@@ -105,7 +105,7 @@ def key_words(
     if measure not in KEYNESS:
         raise LimitError(f"the measure must be one of {', '.join(KEYNESS)}")
     if against is None and not where:
-        raise LimitError("keyness needs conditions, or a reference")
+        raise LimitError("keyness requires conditions or a reference")
     chosen = index.fields.where(where)
     own = counts_in(index, chosen)
     if isinstance(against, Index):
@@ -162,7 +162,7 @@ def _counts_elsewhere(index: Index, other: Index) -> Int64s:
 
 
 def _folded(index: Index, folding: Folding, *counts: Int64s) -> list[Int64s]:
-    """Adds the counts of words that are equal in a form to the first of them."""
+    """Adds the counts of all words that are equal in a form to the count of the first one."""
     if folding == Folding():
         return list(counts)
     first = index.words.lexicon.first_equal(folding)
@@ -172,7 +172,7 @@ def _folded(index: Index, folding: Folding, *counts: Int64s) -> list[Int64s]:
 def _table(
     index: Index, ids: Int64s, columns: dict[str, Any], by: Any, limit: int | None, approx: bool, folding: Folding
 ) -> StatisticsTable:  # fmt: skip
-    """Shows words that were counted as one as the most frequent of them."""
+    """Represents words that were counted as one by the most frequent of them."""
     order = np.lexsort((ids, -by))[:limit]
     lexicon, texts = index.words.lexicon, index.words.lexicon.words(ids[order])
     if folding != Folding():

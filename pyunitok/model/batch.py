@@ -1,7 +1,7 @@
 """encode_batch(): encode many documents on several threads into one packed list of ids.
 
     documents   | d0 d1 d2 d3 | d4 d5 | d6 … |    each thread takes consecutive documents of about equal total size
-    groups      | g | g | g | g | g   | g | g |   of about a MiB, each encoded into an array of its own
+    groups      | g | g | g | g | g   | g | g |   of about a MiB, each encoded into its own array
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def available_cores() -> int:
 
 
 def check_threads(threads: int | None) -> None:
-    """OptionError if `threads` is less than 1. None is valid: the callee chooses the number."""
+    """Raise OptionError if `threads` is less than 1. None is valid: the callee chooses the number."""
     if threads is not None and threads < 1:
         raise OptionError(f"threads must be at least 1, not {threads}; omit it to use every core")
 

@@ -67,7 +67,7 @@ class TokenizerPieces:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The dtype of ids: uint16, or uint32 if the largest id does not fit."""
+        """The dtype of ids: uint16, or uint32 if the largest id does not fit in 16 bits."""
         return self.codec.dtype
 
     @property
@@ -80,7 +80,8 @@ class TokenizerPieces:
         return Packed(*self.codec.model.pieces())
 
     def id_to_bytes(self, id_: int) -> bytes:
-        """The bytes that an id stands for; empty for an eod that is not a piece. IdError if it has no meaning."""
+        """The bytes that an id stands for; empty for an eod that is not a piece. Raises IdError if it has no
+        meaning."""
         piece = self.codec.model.piece(id_) if 0 <= id_ < self.vocab_size else None
         return self.decode_bytes([id_]) if piece is None else piece
 
@@ -88,7 +89,7 @@ class TokenizerPieces:
         raise NotImplementedError
 
     def id_to_piece(self, id_: int) -> str:
-        """The piece as text; invalid UTF-8 is shown as <0xE3>. IdError if the id has no meaning."""
+        """The piece as text; invalid UTF-8 is shown as <0xE3>. Raises IdError if the id has no meaning."""
         shown = self.codec.shown.get(id_) if id_.__class__ is int else None
         if shown is not None:
             return shown
@@ -117,7 +118,7 @@ class TokenizerPieces:
         return _id_or_none(id_)
 
     def id_to_token(self, id_: int) -> str | None:
-        """Like id_to_piece, but None if the id has no meaning, as in tokenizers."""
+        """Like id_to_piece, but returns None if the id has no meaning, as tokenizers does."""
         try:
             return self.id_to_piece(operator.index(id_))
         except IndexError:
@@ -135,7 +136,7 @@ class TokenizerPieces:
     def prefix_range(self, prefix: str | bytes) -> range:
         """The ids of all pieces of two bytes or more that begin with these bytes.
 
-        VocabularyError unless the ids of such pieces are in the order of their bytes.
+        Raises VocabularyError unless the ids of such pieces are in the order of their bytes.
         """
         data = as_bytes(prefix)
         first, ordered = self._ordered
@@ -147,7 +148,7 @@ class TokenizerPieces:
 
     @cached_property
     def _ordered(self) -> tuple[int, list[bytes]]:
-        """The first id from which on all pieces have two bytes or more, and these pieces."""
+        """The smallest id from which all pieces have two bytes or more, and these pieces."""
         packed = self.pieces()
         short = np.flatnonzero(np.diff(packed.offsets) < 2)
         first = int(short[-1]) + 1 if len(short) else 0

@@ -40,7 +40,7 @@ class Sample:
 
 
 def check(codec: Codec) -> None:
-    """OptionError for models that encode by the rules of a tokenizer.json."""
+    """Raise OptionError for models that encode by the rules of a tokenizer.json."""
     if codec.rules is not None:
         raise OptionError(
             "models of tokenizer.json support neither sampling nor n-best; use the SentencePiece model that they were"
@@ -52,7 +52,8 @@ def how(
     codec: Codec, alpha: float, seed: int | None, *, nbest: int = -1, method: str | None = None, source: int = 0,
     document: int = 0,
 ) -> Any:  # fmt: skip
-    """The argument `sampling` of c_scratch.Scratch.encode_batch. OptionError if the model does not support it."""
+    """The argument `sampling` of c_scratch.Scratch.encode_batch. Raises OptionError if the model does not support
+    it."""
     seed = int.from_bytes(os.urandom(8), "little") if seed is None else seed
     method = _checked(codec, method, alpha, seed, nbest)
     return c_scratch.sampling(method, alpha, seed, n_best=nbest, source=source, document=document)

@@ -45,7 +45,7 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
     name          the name of the vocabulary
     path          the file or folder that it came from, or None
     read_options  the pattern and the special tokens that from_file was given
-    codec         for the other modules of this package; it may change in any release
+    codec         for use by other modules of this package; it may change in any release
     """
 
     def __init__(
@@ -98,11 +98,11 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
 
     @classmethod
     def from_pretrained(cls, folder: str | os.PathLike[str], **options: Any) -> Tokenizer:
-        """Open the model in a local folder; nothing is downloaded. Options and errors as from_file.
+        """Open the model in a local folder; nothing is downloaded. Options and errors are those of from_file.
 
-        It is tokenizer.json, else tekken.json, else a file of ranks (*.tiktoken, tiktoken.model, tokenizer.model), else
-        vocab.json with merges.txt, else a SentencePiece tokenizer.model. tokenizer_config.json and its like state
-        special tokens and the pattern for files of ranks and vocab.json.
+        The model is the first of these that exists: tokenizer.json; tekken.json; a file of ranks (*.tiktoken,
+        tiktoken.model, tokenizer.model); vocab.json with merges.txt; a SentencePiece tokenizer.model. For files of
+        ranks and vocab.json, tokenizer_config.json and similar files state the special tokens and the pattern.
         """
         if not Path(folder).is_dir():
             raise ModelFormatError(f"{os.fspath(folder)!r} is not a folder; models are read from local folders only")
@@ -160,7 +160,7 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         return cls(vocabulary.build(engine=engine, cpu=cpu), vocabulary.about(name))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a native file. Opening it maps it into memory and builds no tables."""
+        """Write a native file, which can be memory-mapped and opens without building tables."""
         native.save(path, self.codec.model, self.codec.about)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -326,8 +326,8 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
 
     @property
     def memory_bytes(self) -> int:
-        """The model's memory. Each thread that encodes adds about 4 MiB, or 16 MiB for Unigram, which the Tokenizer
-        keeps for later calls."""
+        """The model's memory. Each thread that encodes adds about 4 MiB (16 MiB for Unigram), which the
+        Tokenizer keeps for later calls."""
         self.codec.model.complete()
         return int(self.codec.model.info.memory_bytes)
 

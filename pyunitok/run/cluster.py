@@ -51,7 +51,8 @@ def run(plan: Plan, callbacks: Callbacks = SILENT) -> Manifest:
 
 @contextlib.contextmanager
 def connected(address: str) -> Iterator[None]:
-    """Connect to a cluster. UnitokError if Ray is not installed, there is no cluster, or it rejects the connection."""
+    """Connect to a cluster. Raises UnitokError if Ray is not installed, there is no cluster, or it rejects the
+    connection."""
     check_address(address)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # send no telemetry
     try:
@@ -104,7 +105,7 @@ def _ray() -> Any:
 
 
 def _check_port(address: str) -> None:
-    """OSError if nothing listens there; Ray itself would retry for minutes."""
+    """Raise OSError if nothing listens there; Ray itself would retry for minutes."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()

@@ -107,7 +107,7 @@ class Encoder:
 
     @contextmanager
     def _memory_for(self, block: Block) -> Iterator[None]:
-        """Wait until the other threads leave enough memory for the longest document. LimitError if the document
+        """Wait until the other threads leave enough memory for the longest document. Raises LimitError if the document
         exceeds the budget."""
         limit, sizes = self._plan.rules_memory_bytes, np.diff(block.offsets[: block.n_docs + 1])
         n_bytes = self._plan.memory_factor * int(sizes.max(initial=0))

@@ -12,7 +12,7 @@ from typing import Any
 from pyunitok.corpus.source import InputFile, without_secrets
 from pyunitok.tokens.manifest import Manifest
 
-SHOWN = 5  # inputs that a message names
+SHOWN = 5  # the number of inputs that a message names
 
 
 @dataclass(frozen=True)

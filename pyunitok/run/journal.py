@@ -59,7 +59,7 @@ class Journal:
 
     @classmethod
     def read(cls, path: Path) -> Journal | None:
-        """None if the file does not exist. OutputError if it is damaged or has an unsupported version."""
+        """None if the file does not exist. Raises OutputError if it is damaged or has an unsupported version."""
         try:
             head, _, body = path.read_bytes().partition(b"\n")
         except FileNotFoundError:
@@ -93,7 +93,7 @@ class Journal:
         return n_read if self.manifest is None and type(n_read) is int and n_read >= 0 else None
 
     def _check(self) -> None:
-        """ValueError if a field is invalid; the reader of `progress` checks its contents."""
+        """Raise ValueError if a field is invalid; the reader of `progress` checks its contents."""
         if not isinstance(self.replaces, bool) or not isinstance(self.progress, dict):
             raise ValueError("a field has the wrong type")
         if self.manifest is None and (type(self.progress.get("bytes")) is not int or self.progress["bytes"] < 0):
@@ -107,7 +107,8 @@ def _head(body: bytes) -> bytes:
 
 
 def to_hashed(values: dict[str, Any]) -> Hashed:
-    """The inverse of dataclasses.asdict. ValueError if the number of digests does not match the number of bytes."""
+    """The inverse of dataclasses.asdict. Raises ValueError if the number of digests does not match the number of
+    bytes."""
     hashed = msgspec.convert(values, Hashed)
     n_whole, n_rest = divmod(hashed.n_bytes, hashing.HASH_CHUNK_BYTES)
     if n_whole < 0 or (hashed.all_digests() and (len(hashed.digests) != n_whole or bool(hashed.rest) != bool(n_rest))):

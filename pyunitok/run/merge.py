@@ -59,7 +59,7 @@ def merge(
     on_progress  called after each 4 MiB, in the calling thread
 
     Each part's hashes are verified while it is read. The parts are not removed. Repeating the call does nothing if OUT
-    is finished. OutputError, before anything is written, if a part is not finished or the parts do not match.
+    is finished. Raises OutputError, before anything is written, if a part is not finished or the parts do not match.
 
         pyunitok.merge(["ids.u16.0-of-2", "ids.u16.1-of-2"], "ids.u16")
     """
@@ -83,9 +83,9 @@ def join(
 ) -> tuple[Manifest, bool]:  # fmt: skip
     """Join the parts in this order. Returns the manifest of OUT, and whether it already existed.
 
-    OutputError, before anything is written, if a part is not finished, the parts do not match, or they are not all
-    shards of a run in order; it names the part and the difference. OutputError also if a part's bytes do not match its
-    hashes.
+    Raises OutputError, before anything is written, if a part is not finished, the parts do not match, or they are not
+    all shards of a run in order; it names the part and the difference. OutputError also if a part's bytes do not match
+    its hashes.
 
     Memory: a few buffers of 4 MiB. An interrupted merge starts again; an interrupted commit is completed.
     """
@@ -109,7 +109,7 @@ def join(
 
 
 def open_parts(paths: Sequence[Path], out: Path) -> list[Part]:
-    """Open the parts. OutputError if they cannot be joined in this order; see join()."""
+    """Open the parts. Raises OutputError if they cannot be joined in this order; see join()."""
     if not paths:
         raise OutputError("there are no parts to merge")
     parts = [open_part(path, out) for path in paths]
@@ -146,7 +146,7 @@ class Joiner:
 
 
 def open_part(path: Path, out: Path) -> Part:
-    """OutputError if it is not a finished token file, or is OUT itself."""
+    """Raises OutputError if it is not a finished token file, or is OUT itself."""
     if path.exists() and out.exists() and path.samefile(out):
         raise OutputError(f"{path} is both an input and the output; name another output")
     if journal_path(path).exists():
@@ -189,7 +189,7 @@ def _check_match(first: Part, part: Part) -> None:
 
 
 def _check_shards(parts: Sequence[Part]) -> None:
-    """OutputError if the parts are shards, but not all shards of a run in order."""
+    """Raise OutputError if the parts are shards, but not all shards of a run in order."""
     if parts[0].manifest.shard is None:
         return
     count, seen = parts[0].manifest.shard["count"], dict[int, Part]()
@@ -202,7 +202,7 @@ def _check_shards(parts: Sequence[Part]) -> None:
     missing = [str(index) for index in range(count) if index not in seen]
     if missing:
         more = f" and {len(missing) - 9} more" if len(missing) > 9 else ""
-        raise OutputError(f"shards are missing (of {count}): {', '.join(missing[:9])}{more}")
+        raise OutputError(f"missing shards (of {count}): {', '.join(missing[:9])}{more}")
     for place, (index, part) in enumerate(seen.items()):
         if index != place:
             raise OutputError(f"{part.path} is shard {index}/{count}, but in position {place}; list shards in order")
@@ -221,7 +221,7 @@ def _fixed_options(manifest: Manifest) -> dict[str, Any]:
 
 
 def _check_changes(parts: Sequence[Part]) -> None:
-    """OutputError if the options of the whole run might have changed a shard's output; see changes.py."""
+    """Raise OutputError if the options of the whole run might have changed a shard's output; see changes.py."""
     options = changes.common([part.manifest.run or {} for part in parts])
     for part in parts:
         if not part.manifest.run:

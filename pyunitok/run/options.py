@@ -57,7 +57,7 @@ class TokenizeOptions(ReadingOptions):
         return self.on_error == "skip-file"
 
     def check(self, out: str) -> None:
-        """OptionError if options conflict or a value is invalid."""
+        """Raise OptionError if options conflict or a value is invalid."""
         for name, values in CHOICES.items():
             if getattr(self, name) not in values:
                 raise OptionError(f"{name} must be one of {', '.join(values)}, not {getattr(self, name)!r}")
@@ -94,6 +94,6 @@ class TokenizeOptions(ReadingOptions):
 
 
 def check_address(address: str) -> None:
-    """OptionError for an empty address, which Ray would treat as "any cluster"."""
+    """Raise OptionError for an empty address, which Ray would treat as "any cluster"."""
     if not address.strip():
         raise OptionError("the address of the Ray cluster is empty; use auto, local or HOST:PORT")

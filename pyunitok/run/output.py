@@ -82,7 +82,7 @@ def find(
 
     differences  how a finished OUT differs from the output of this run; by default, how the runs differ
 
-    OutputError if a file exists that must not be replaced, such as that of another run; it lists the differences.
+    OutputError if a file that must not be replaced exists, such as that of another run; it lists the differences.
     """
     for target in own_files(out).finished:
         check_target(target, overwrite=True)
@@ -114,7 +114,7 @@ def _refuse(differences: list[str], what: str) -> None:
 
 
 def _check_finished(out: Path, differences: Callable[[Manifest], list[str]]) -> Manifest:
-    """The manifest of OUT. OutputError unless OUT is complete and was made by this run."""
+    """The manifest of OUT. Raises OutputError unless OUT is complete and was made by this run."""
     manifest_path = sidecars(out)[1]
     if not manifest_path.exists():
         raise OutputError(f"{out} exists; --overwrite replaces it")
@@ -141,7 +141,8 @@ class Output:
         self, out: Path, run: Identity, *, overwrite: bool = False, extra: Sequence[str] = (),
         differences: Callable[[Manifest], list[str]] | None = None, verify: bool = False, resumable: bool = True,
     ) -> None:  # fmt: skip
-        """Take the lock, and resume the run that find() finds. OutputError if that fails or the files are not writable.
+        """Take the lock, and resume the run that find() finds. Raises OutputError if that fails or the files are not
+        writable.
 
         extra      the files of EXTRA that the run writes; empty ones are removed at the end
         verify     when resuming, verify the hashes of everything written so far, not only of the last chunks
@@ -156,7 +157,7 @@ class Output:
         self._run, self._run_json = run, encode_run(run)
         self._overwrite = overwrite
         self._suffixes = ("", ".ends", *extra)
-        # Of the last checkpoint: the bytes of text it covers, when it began, and how long it took.
+        # For the last checkpoint: the bytes of text it covers, when it began, and how long it took.
         self.safe_bytes, self._last, self._last_seconds = 0, monotonic(), 0.0
         self._pool: ThreadPoolExecutor | None = None
         self._syncing: Future[None] | None = None
@@ -174,7 +175,7 @@ class Output:
         if self._pool is not None:
             self._pool.shutdown()  # a checkpoint in progress may still write the journal
         if failure is not None and self.files and not journal_path(self.out).exists():
-            for file in self.files.values():  # useless without a journal
+            for file in self.files.values():  # cannot be resumed without a journal
                 file.path.unlink(missing_ok=True)
         self.close()
 
@@ -244,7 +245,7 @@ class Output:
 
         progress["bytes"] is the number of bytes read; the other values belong to the caller.
 
-        OutputError if the previous checkpoint failed or, with `wait`, this one.
+        Raises OutputError if the previous checkpoint failed or, with `wait`, this one.
         """
         self._wait()
         self._last, self.safe_bytes = monotonic(), progress["bytes"]

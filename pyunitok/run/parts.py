@@ -6,9 +6,9 @@
 
          plan ──▶ parts, on any machine ──▶ join ──▶ OUT, OUT.ends, OUT.json …; OUT.parts is removed
 
-Of the inputs, the driver reads only names and sizes. One of its threads joins finished parts, in order, while others
-are being made. A driver may be killed at any time: the next one finds the plan and the parts, and joins again from the
-first part.
+The driver reads only the names and sizes of the inputs. One of its threads joins finished parts, in order, while other
+parts are being made. A driver may be killed at any time: the next one finds the plan and the parts, and joins again
+from the first part.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Planned:
 
     @classmethod
     def read(cls, folder: Path) -> Planned | None:
-        """None if the file does not exist. OutputError if it is damaged."""
+        """None if the file does not exist. Raises OutputError if it is damaged."""
         try:
             values = json.loads((folder / PLAN_NAME).read_bytes())
             if values.pop("xxh64", None) != _digest(values):
@@ -140,7 +140,7 @@ def _check(plan: Plan) -> None:
 
 
 def _check_folder(folder: Path, overwrite: bool) -> None:
-    """OutputError if OUT.parts is a link, or holds files but no plan and therefore may belong to the user."""
+    """Raise OutputError if OUT.parts is a link, or holds files but no plan and therefore may belong to the user."""
     for path in (folder, folder / ATTEMPTS, folder / PLAN_NAME):
         if path.is_symlink():
             raise OutputError(f"{path} is a symbolic link, and its target would be overwritten; remove it")
@@ -170,7 +170,7 @@ def _finished(out: Path, run: Identity, replaces: bool) -> Manifest | None:
 
 
 def _planned(plan: Plan, folder: Path, planned: Planned | None, each: Each) -> Planned:
-    """The existing plan, or a new one. OutputError if another run is in progress."""
+    """The existing plan, or a new one. Raises OutputError if another run is in progress."""
     unit_bytes = plan.options.unit_bytes or default_unit_bytes(plan.sources)
     run = plan.identity()
     run = Identity(run.options | {"unit": unit_bytes}, run.inputs)
@@ -274,7 +274,7 @@ def _make_and_join(
 
 
 def _manifest(work: UnitContext, run: Identity) -> Manifest:
-    """The manifest of the joined parts, without hashes. OutputError if the parts do not match."""
+    """The manifest of the joined parts, without hashes. Raises OutputError if the parts do not match."""
     parts = merge.open_parts([work.path_of(index) for index in range(work.n_units)], work.plan.out)
     return replace(merge.combined([part.manifest for part in parts]), run=run.options)
 

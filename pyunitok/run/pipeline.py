@@ -36,8 +36,9 @@ def tokenize(plan: Plan, callbacks: Callbacks = SILENT) -> Manifest:
     one has, its output is rewritten. A finished run is not repeated. options.overwrite starts again.
 
     InputError names the file and the line or byte where an input is broken or has changed; the output so far is kept,
-    and the next run resumes there. With options.skip_files such an input is skipped completely instead. OutputError if
-    OUT cannot be written or belongs to another run, listing the differences. LimitError if max_memory_bytes is too low.
+    and the next run resumes there. With options.skip_files such an input is skipped completely instead. Raises
+    OutputError if OUT cannot be written or belongs to another run, listing the differences. Raises LimitError if
+    max_memory_bytes is too low.
     """
     options = plan.options
     plan.check()
@@ -74,7 +75,7 @@ class Writer:
     """Writes blocks to the output files, makes checkpoints, and rolls back to the beginning of an input."""
 
     def __init__(self, plan: Plan, tally: Tally, output: Output) -> None:
-        """Resume from the output's last checkpoint. OutputError if it does not match this run or the files."""
+        """Resume from the output's last checkpoint. Raises OutputError if it does not match this run or the files."""
         self._plan, self._output = plan, output
         self.tally = tally
         self._metadata: MetadataFile | None = None
@@ -161,7 +162,7 @@ class Writer:
             self._metadata.append([_checked_line(line) for line in lines])
 
     def _check(self) -> None:
-        """ValueError if the counts do not match the files."""
+        """Raise ValueError if the counts do not match the files."""
         progress, output = self.tally.progress, self._output
         sizes = {"": progress.tokens * self._plan.id_bytes, ".ends": progress.documents * 8}
         for suffix, n_bytes in sizes.items():
@@ -182,7 +183,7 @@ class Writer:
 
 
 def _checked_line(line: str) -> bytes:
-    """A line of metadata from the journal. ValueError if it is not a JSON object."""
+    """A line of metadata from the journal. Raises ValueError if it is not a JSON object."""
     if "\n" in line or not isinstance(json.loads(line), dict):
         raise ValueError("a line of metadata is not a JSON object")
     return line.encode("latin-1")

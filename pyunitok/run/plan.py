@@ -56,7 +56,7 @@ class Plan:
 
     @property
     def eod_id(self) -> int | None:
-        """The id after each document. OptionError if the model's own is requested but the model has none."""
+        """The id after each document. Raises OptionError if the model's own is requested but the model has none."""
         if not isinstance(self.options.eod, str):
             return self.options.eod
         if self.tokenizer.eod_id is None:
@@ -123,7 +123,7 @@ class Plan:
     def check(self) -> None:
         """Check everything that can be checked before anything is written.
 
-        OutputError if the model's ids do not fit the dtype, OptionError if the eod id does not fit or the model
+        Raises OutputError if the model's ids do not fit the dtype, OptionError if the eod id does not fit or the model
         does not support this sampling, LimitError if max_memory_bytes is too low.
         """
         largest = 256**self.id_bytes - 1

@@ -44,9 +44,9 @@ class RunShard:
 
 
 def take(sources: Sequence[Source], index: int, count: int) -> tuple[list[Source], RunShard]:
-    """The inputs of shard `index` of `count`, perhaps none. They depend only on the names and sizes of all inputs.
+    """The inputs of shard `index` of `count`; there may be none. They depend only on the names and sizes of all inputs.
 
-    InputError if the size of an input is unknown, as for a pipe.
+    Raises InputError if the size of an input is unknown, as for a pipe.
     """
     sizes = []
     for source in sources:

@@ -16,7 +16,7 @@ from pyunitok.run.output import find
 from pyunitok.run.plan import Plan
 from pyunitok.tokens.manifest import Manifest
 
-MAX_SAMPLES = 8  # inputs to read per format and compression
+MAX_SAMPLES = 8  # the number of inputs to read per format and compression
 SAMPLE_BYTES = 4 << 20  # decompressed bytes to read from each input
 READ_BYTES = 1 << 16
 
@@ -37,7 +37,7 @@ class Survey:
 def survey(plan: Plan) -> Survey:
     """Survey a plan. Reads the beginnings of a few inputs, but not of pipes.
 
-    OutputError if tokenize() would raise it at the start, InputError if the beginning of an input is invalid.
+    Raises OutputError if tokenize() would raise it at the start, InputError if the beginning of an input is invalid.
     """
     found = find(plan.out, plan.identity(), overwrite=plan.options.overwrite)
     begins = "from the start"

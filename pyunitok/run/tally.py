@@ -64,7 +64,7 @@ class Tally:
         """Count a block. The caller writes its ids inside this context."""
         self.consistent = False
         yield
-        if result.source < len(self._records):  # not for the last block, which is empty and follows all inputs
+        if result.source < len(self._records):  # false for the last block, which is empty and follows all inputs
             record, now = self._records[result.source], time.monotonic()
             self._records[result.source] = replace(
                 record,
@@ -140,7 +140,7 @@ class Tally:
                 pipe.drain()
 
     def _check_place(self, position: Position) -> None:
-        """ValueError if this position cannot exist in its input."""
+        """Raise ValueError if this position cannot exist in its input."""
         source = self._plan.sources[position.source] if position.source < len(self._plan.sources) else None
         if source is None or source.size_bytes is None:
             return
@@ -180,7 +180,7 @@ class Tally:
         )
 
     def check_pipes(self, manifest: Manifest) -> None:
-        """InputError if the contents of a pipe differ from the hashes in the manifest."""
+        """Raise InputError if the contents of a pipe differ from the hashes in the manifest."""
         for k, pipe in self._pipes.items():
             record = manifest.inputs[k]
             PipeStream(pipe, Hashed.from_all(record.bytes, record.xxh64 or [])).drain()
@@ -204,7 +204,7 @@ def _sums(records: Sequence[InputRecord]) -> Progress:
 
 
 def _checked(values: list[Any]) -> dict[str, Any]:
-    """The fields of a record from the journal. ValueError or TypeError if they are invalid."""
+    """The fields of a record from the journal. Raises ValueError or TypeError if they are invalid."""
     fields = dict(zip(JOURNAL_FIELDS, values, strict=True))
     msgspec.convert(asdict(REMOVED) | fields, InputRecord)
     return fields

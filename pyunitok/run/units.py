@@ -95,7 +95,7 @@ class Unit:
 
 
 def check_units(units: Sequence[Unit], n_sources: int) -> None:
-    """ValueError unless the units cover all sources, each once and in order."""
+    """Raise ValueError unless the units cover all sources, each once and in order."""
     at = (0, 0)  # the source, and the byte in it, where the next unit must begin
     for unit in units:
         begin, end = unit.part.begin, unit.part.end
@@ -206,7 +206,7 @@ class UnitContext:
 
 
 def find_part(work: UnitContext, item: tuple[Unit, Sequence[Source]]) -> Progress | None:
-    """The counts of the unit's part, if it is finished. OutputError if the part belongs to another run."""
+    """The counts of the unit's part, if it is finished. Raises OutputError if the part belongs to another run."""
     unit, sources = item
     path = work.path_of(unit.index)
     if not path.exists():

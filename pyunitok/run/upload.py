@@ -1,4 +1,4 @@
-"""Outputs at URLs: a token file is written to a local spool folder and uploaded when it is complete.
+"""Writes outputs at URLs: a token file is written to a local spool folder and uploaded when it is complete.
 
     spool: grows, is interrupted, resumes, is complete ──▶ OUT.ends and others, OUT.json, OUT last ──▶ spool removed
 
@@ -31,7 +31,7 @@ from pyunitok.tokens.manifest import Manifest, sidecars
 
 # These stores upload atomically. In other stores a file is uploaded under a temporary name and then renamed.
 ATOMIC_STORES = {"s3", "s3a", "gs", "gcs", "abfs", "az", "adl", "oss", "oci", "hf", "memory"}
-REPLACES = "replaces"  # a file in the spool folder: the run was started with --overwrite
+REPLACES = "replaces"  # a file in the spool folder, which records that the run was started with --overwrite
 
 
 class Spool:
@@ -43,7 +43,7 @@ class Spool:
     """
 
     def __init__(self, url: str, parent: Path | None = None) -> None:
-        """Creates nothing. InputError if this kind of URL is not supported."""
+        """Does not create anything. Raises InputError if this kind of URL is not supported."""
         self.url = shown(url)
         name = self.url.rstrip("/").rpartition("/")[2]
         if self.url.endswith("/") or not name:
@@ -55,7 +55,7 @@ class Spool:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Create the folder and lock it. OutputError if that fails."""
+        """Create the folder and lock it. Raises OutputError if that fails."""
         make_folder(self.folder, parents=True)
         lock = OutputLock(self.folder)
         try:
@@ -68,7 +68,7 @@ class Spool:
     def begin(self, run: Identity, *, overwrite: bool) -> Manifest | None:
         """The manifest at the URL if this run is already finished there, otherwise None.
 
-        OutputError if the URL exists but is not from this run, unless `overwrite` is set.
+        Raises OutputError if the URL exists but is not from this run, unless `overwrite` is set.
         """
         if overwrite:
             write_whole(self.folder / REPLACES, b"")
@@ -95,7 +95,7 @@ class Spool:
     def upload(self, on_upload: Callable[[str, int], None]) -> None:
         """Upload the finished files, OUT last, and remove the folder. on_upload(url, bytes) is called before each file.
 
-        OutputError if one of them fails remote.ATTEMPTS times; the local files are then kept.
+        Raises OutputError if one of them fails remote.ATTEMPTS times; the local files are then kept.
         """
         try:
             if self._size("") is not None:  # an older OUT must never exist beside new files
@@ -140,7 +140,8 @@ class Spool:
         return None if info is None else int(info["size"])
 
     def _try_writing(self) -> None:
-        """OutputError, before days of work, if the URL is not writable. Skipped if every write creates a commit."""
+        """Raise OutputError, before days of work, if the URL is not writable. Skipped if every write creates a
+        commit."""
         if "hf" in remote.protocols(self._fs):
             return
         self._retried(lambda: self._fs.pipe_file(self._path + ".probe", b""))

@@ -52,7 +52,7 @@ class TokenArray(Documents):
         self.manifest = manifest
         self.n_tokens, self.dtype = len(ids), ids.dtype
         # Slicing a numpy.memmap takes a microsecond longer than slicing an ndarray.
-        self._ids = ids.view(np.ndarray) if isinstance(ids, np.ndarray) else ids  # or ids of a compact index
+        self._ids = ids.view(np.ndarray) if isinstance(ids, np.ndarray) else ids  # or the ids of a compact index
         self._ends = ends.view(np.ndarray)
         self._given, self._tokenizer = model, model
 
@@ -62,7 +62,7 @@ class TokenArray(Documents):
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """The model that produced the file: the one given, or else the one in the manifest, checked by its hash."""
+        """The model that produced the file: the one given, otherwise the one in the manifest, checked by its hash."""
         if self._tokenizer is None:
             if self.manifest is None:
                 raise ModelFormatError(f"{self.path} has no manifest; give its model with -m or model=")
@@ -111,8 +111,8 @@ class TokenArray(Documents):
         ids[bounds[k]:bounds[k + 1]].
 
         A run has at most max_docs documents (by default RUN_DOCS) and max_tokens tokens; a longer document is a run of
-        its own. OutputError, naming the document, if its end is before its beginning or after the last token, or if it
-        has no token although the file has an eod.
+        its own. Raises OutputError, naming the document, if its end is before its beginning or after the last token, or
+        if it has no token although the file has an eod.
         """
         stop = len(self) if stop is None else stop
         at = min(int(self._ends[first - 1]), self.n_tokens) if first else 0

@@ -27,9 +27,9 @@ class Batch(NamedTuple):
 
 def batches(array: TokenArray, first: int, stop: int, tokenizer: Tokenizer, n_ids: int) -> Iterator[Batch]:
     """Divide documents first..stop-1 into batches of about n_ids ids. A longer document is split if the model can
-    decode parts, and is otherwise a batch of its own.
+    decode parts; otherwise it is a batch by itself.
 
-    OutputError, naming the document, if the .ends file is damaged.
+    Raises OutputError, naming the document, if the .ends file is damaged.
     """
     eod = array.eod_id is not None
     for _, bounds in array.runs(first, stop, max_tokens=n_ids):

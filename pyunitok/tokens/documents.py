@@ -25,7 +25,7 @@ from pyunitok.packed import Packed
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Ids = np.ndarray[Any, Any]
-Which = slice | Sequence[int] | np.ndarray[Any, Any]  # many documents: their numbers, or a mask
+Which = slice | Sequence[int] | np.ndarray[Any, Any]  # many documents, by number or by a mask
 
 
 class Documents(ABC):
@@ -64,8 +64,8 @@ class Documents(ABC):
     def locate(self, positions: Any) -> Any:
         """The number of the document that contains the token at a position; int64[...] for an array of positions.
 
-        IndexError if there is no such token. A single position takes a few microseconds; arrays take less per item,
-        and sorted arrays least.
+        Raises IndexError if there is no such token. A single position takes a few microseconds; arrays take less per
+        item, and sorted arrays least.
         """
 
     @overload
@@ -74,7 +74,8 @@ class Documents(ABC):
     def bounds(self, documents: Which) -> tuple[Ints, Ints]: ...
     @abstractmethod
     def bounds(self, documents: Any) -> Any:
-        """(begin, end): the positions at which a document and its eod begin and end; two int64[n] for many."""
+        """(begin, end): the positions at which a document, with its eod, begins and ends; two int64[n] for many
+        documents."""
 
     @abstractmethod
     def chunks(self, n_tokens: int = 1 << 20) -> Iterator[tuple[int, Packed]]:
@@ -85,7 +86,7 @@ class Documents(ABC):
 
     @abstractmethod
     def metadata(self, document: int) -> dict[str, Any]:
-        """The source of a document and its other fields; see Metadata. OutputError if there is no metadata."""
+        """The source of a document and its other fields; see Metadata. Raises OutputError if there is no metadata."""
 
     @abstractmethod
     def _one(self, document: int) -> Ids: ...
@@ -216,7 +217,8 @@ class Windows:
 
 
 def checked(numbers: Any, low: int, high: int, what: str) -> Ints:
-    """The numbers as int64[...]. IndexError if one is not in low..high - 1, TypeError if they are not integers."""
+    """The numbers as int64[...]. Raises IndexError if one is not in low..high - 1, TypeError if they are not
+    integers."""
     numbers = np.asarray(numbers)
     if numbers.size and numbers.dtype.kind not in "iu":
         raise TypeError(f"{what}s must be ints, not {numbers.dtype}")

@@ -206,7 +206,7 @@ class Manifest:
 
     @classmethod
     def read(cls, path: Path) -> Manifest:
-        """OutputError if the file is not a manifest or has another format version."""
+        """Raises OutputError if the file is not a manifest or has another format version."""
         return cls.parse(path.read_bytes(), str(path))
 
     @classmethod
@@ -237,14 +237,15 @@ class Manifest:
         return {"": self.tokens * int(self.dtype[-1]), ".ends": self.documents * 8}
 
     def check_sizes(self, out: Path, advice: str = "") -> None:
-        """OutputError, ending with the advice, unless OUT and OUT.ends exist and have the sizes in the manifest."""
+        """Raise OutputError, ending with the advice, unless OUT and OUT.ends exist and have the sizes in the
+        manifest."""
         for suffix, n_bytes in self.sizes().items():
             path = out.with_name(out.name + suffix)
             if not path.exists() or path.stat().st_size != n_bytes:
                 raise OutputError(f"{path} does not have the size in its manifest, {n_bytes} bytes{advice}")
 
     def _check(self) -> None:
-        """ValueError or ValidationError if a field that other code relies on is invalid."""
+        """Raise ValueError or ValidationError if a field that other code relies on is invalid."""
         for name, form in {"model": _ModelInfo, "hash": _Hash, "exported": _Exported, "shard": _Shard}.items():
             if (values := getattr(self, name)) is not None:
                 msgspec.convert(values, form)

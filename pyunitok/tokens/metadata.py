@@ -30,10 +30,10 @@ from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX
 
 FRAME_BYTES = 1 << 16  # a frame ends with the line that reaches this size
 # A hostile frame of 48 KB can decompress to 3 GB, and parsed JSON takes up to about 40 times its size.
-MAX_FRAME_BYTES = 257 << 20  # decompressed: the longest line that --max-line allows, and the name of its file
-MAX_PARSED_BYTES = 96 << 20  # for the objects parsed from a line
-OBJECT_BYTES = 96  # at most, per value, not counting its text
-CHARACTER_BYTES = 8  # per byte of JSON, if it has an emoji: 4 for the line as str, 4 for the parsed value
+MAX_FRAME_BYTES = 257 << 20  # decompressed: fits the longest line that --max-line allows, and the name of its file
+MAX_PARSED_BYTES = 96 << 20  # memory for the objects parsed from a line
+OBJECT_BYTES = 96  # the most that a value takes, not counting its text
+CHARACTER_BYTES = 8  # per byte of JSON with an emoji: 4 for the line as str, and 4 for the parsed value
 LEVEL = 3
 _MAGIC = b"UTMETA1\n"
 _SKIPPABLE = 0x184D2A5D  # zstd ignores frames with this magic number
@@ -60,7 +60,7 @@ class MetadataFile:
     """
 
     def __init__(self, file: OutFile, begun: Path | None = None) -> None:
-        """OutputError if the file at `begun` contains anything but complete frames."""
+        """Raise OutputError if the file at `begun` contains anything but complete frames."""
         self._file = file
         self._lines: list[bytes] = []
         self._n_waiting = 0  # bytes of waiting lines
@@ -132,8 +132,8 @@ class Metadata(Sequence[dict[str, Any]]):
     """The metadata of a token file's documents, read on demand from OUT.meta.jsonl.zst.
 
     metadata[i] has the "file" of document i and its "line" or other location in the file. For JSON Lines it also has
-    "metadata", the object without its text. The last frame read, about 64 KiB, is cached. OutputError if the file is
-    damaged.
+    "metadata", the object without its text. The last frame read, about 64 KiB, is cached. Raises OutputError if the
+    file is damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -201,7 +201,7 @@ class Metadata(Sequence[dict[str, Any]]):
 
 
 def _decompressed(frame: bytes, where: str) -> bytes:
-    """The lines of a frame. OutputError, beginning with `where`, if the frame is damaged or too large."""
+    """The lines of a frame. Raises OutputError, beginning with `where`, if the frame is damaged or too large."""
     try:
         n_bytes = zstandard.frame_content_size(frame)
         if not 0 <= n_bytes <= MAX_FRAME_BYTES:
@@ -218,7 +218,7 @@ def _skippable(content: bytes) -> bytes:
 
 def _read_index(data: np.ndarray[Any, np.dtype[np.uint8]]) -> tuple[list[int], list[int]]:
     """Returns the offsets of the frames and the numbers of their first documents, each with a final entry for the end.
-    ValueError if the index is missing or invalid."""
+    Raises ValueError if the index is missing or invalid."""
     n, magic = struct.unpack("<Q8s", data[-_FOOTER_BYTES:].tobytes())
     at = len(data) - _FOOTER_BYTES - 16 * n
     if magic != _MAGIC or n == 0 or at < 8:

@@ -38,7 +38,7 @@ def open_stated(model: StrPath | None, pattern: str | None) -> Tokenizer:
     if pattern is None:
         return open_model(model)
     if model is None:
-        raise OptionError("a pattern needs the file that it is for: name it with -m")
+        raise OptionError("a pattern requires the model file that it is for; name it with -m")
     return Tokenizer.from_file(model, pattern=pattern)
 
 
@@ -67,7 +67,7 @@ def find_model(manifest: Manifest, name: str) -> Tokenizer:
 
 
 def check_model(manifest: Manifest, tokenizer: Tokenizer, name: str) -> None:
-    """ModelFormatError unless `tokenizer` has the vocabulary with which the file was made."""
+    """Raise ModelFormatError unless `tokenizer` has the vocabulary with which the file was made."""
     if tokenizer.sha256 != manifest.model.get("sha256"):
         raise ModelFormatError(
             f"{name} was made with a different vocabulary than {tokenizer.path or tokenizer.name} "

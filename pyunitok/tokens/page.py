@@ -22,12 +22,12 @@ INKED = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytic
 
 
 def require_plots() -> None:
-    """OutputError if matplotlib is not installed; call this before any work."""
+    """Raise OutputError if matplotlib is not installed; call this before any work."""
     figure([])
 
 
 def figure(plots: Sequence[Plot], height: float = 3) -> Any:
-    """A matplotlib Figure of stacked charts. OutputError if matplotlib is not installed."""
+    """A matplotlib Figure of stacked charts. Raises OutputError if matplotlib is not installed."""
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
@@ -134,7 +134,7 @@ def picture(svg: bytes, alt: str) -> str:
 
 
 def table(cells: Table, left: Sequence[int], code: int | None = None) -> str:
-    """An HTML table. Columns `left` contain text and all others numbers; column `code` contains pieces."""
+    """An HTML table. The columns in `left` contain text and all others numbers; column `code` contains pieces."""
 
     def row(line: tuple[str, ...], tag: str) -> str:
         marks = ["" if k in left else " class=n" for k in range(len(line))]

@@ -21,8 +21,8 @@ class TokenArrays(Documents):
 
     files  the TokenArray of each file, with its ids and ends
 
-    Documents and positions are numbered consecutively over all files. OutputError unless all files have the same dtype,
-    eod and model.
+    Documents and positions are numbered consecutively over all files. Raises OutputError unless all files have the same
+    dtype, eod and model.
     """
 
     def __init__(self, files: Sequence[TokenArray]) -> None:

@@ -15,7 +15,7 @@ from pyunitok.tokens.counting import count_ids
 from pyunitok.tokens.manifest import InputRecord
 
 QUANTILES = (0.0, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
-EXAMPLES = 20  # of unused pieces
+EXAMPLES = 20  # the number of examples of unused pieces
 LENGTH_CHUNK = 1 << 20
 MAX_SORTED = 1 << 24  # documents whose lengths are sorted for quantiles; larger files are sampled
 MAX_SAMPLED = 20_000  # documents whose bytes are counted
@@ -47,7 +47,7 @@ class InputStats:
 class Stats:
     """Statistics of a token file. The eod counts as a token only in `tokens`, `bytes_per_token` and `inputs`.
 
-    bytes               size of the documents' text: from the ids if the model is lossless, or else from the manifest
+    bytes               size of the documents' text: from the ids if the model is lossless, otherwise from the manifest
     bytes_per_token     text bytes per token, eods included
     document_tokens     {quantile: tokens} and "mean" of the documents, without the eod
     document_bytes      {quantile: bytes} and "mean" of up to MAX_SAMPLED documents; None without a lossless model
@@ -88,9 +88,9 @@ class Stats:
 def stats(
     array: TokenArray, *, top: int = 20, threads: int | None = None, on_ids: Callable[[int], None] = lambda _: None
 ) -> Stats:
-    """Read the token file once, on several threads. Memory: that of count_ids(), and at most 8 bytes per document.
+    """Read the token file once, on several threads. Memory: as in count_ids(), and at most 8 bytes per document.
 
-    Any thread may call on_ids, with the number of tokens just counted. OutputError if the .ends file is damaged.
+    Any thread may call on_ids, with the number of tokens just counted. Raises OutputError if the .ends file is damaged.
     """
     tokenizer = _model(array)
     manifest, eod = array.manifest, array.eod_id

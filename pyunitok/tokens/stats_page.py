@@ -77,7 +77,7 @@ def length_table(found: Stats) -> Table:
 
 
 def lines_of(table: Table, left: Sequence[int]) -> list[str]:
-    """A table as lines of text. Columns `left` are left-aligned, all others right-aligned."""
+    """A table as lines of text. The columns in `left` are left-aligned, all others right-aligned."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     sides = ["<" if k in left else ">" for k in range(len(widths))]
     lines = ["  ".join(f"{cell:{side}{n}}" for cell, side, n in zip(row, sides, widths, strict=True)) for row in table]
@@ -85,7 +85,7 @@ def lines_of(table: Table, left: Sequence[int]) -> list[str]:
 
 
 def write(found: Stats, path: Path, *, as_page: bool) -> None:
-    """Write an HTML page or a PNG. OutputError if matplotlib is not installed or the file cannot be written."""
+    """Write an HTML page or a PNG. Raises OutputError if matplotlib is not installed or the file cannot be written."""
     check_report(path)
     drawn = page.image(draw(found), "svg" if as_page else "png")
     write_report(path, _page(found, drawn).encode() if as_page else drawn)

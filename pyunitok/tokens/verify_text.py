@@ -36,7 +36,7 @@ from pyunitok.tokens.manifest import InputRecord
 from pyunitok.tokens.verify_block import reference_of
 
 BATCH_IDS = 1 << 19
-SHOWN_BYTES = 12  # in messages
+SHOWN_BYTES = 12  # the length of excerpts in messages
 MANIFEST = "the manifest says so"
 
 
@@ -57,7 +57,7 @@ def sources_of(records: Sequence[InputRecord], found: Sequence[Source] | None = 
     found  the files to read, in the order of the manifest; None means the files that the manifest names. Manifests are
            untrusted, so of these files only local regular ones are read.
 
-    InputError if the number of files differs from that of the inputs, or if a file cannot be read again.
+    Raises InputError if the number of files differs from that of the inputs, or if a file cannot be read again.
     """
     if any(record.format not in FORMATS for record in records):
         raise InputError("the documents came from another program instead of files and cannot be read again")
@@ -96,9 +96,9 @@ def verify_text(
     sources   one source per input of the manifest, in order
     on_bytes  called with the number of bytes just compared
 
-    Inputs that `duplicates --drop` has abridged are not compared. InputError if an input cannot be read; IdError if an
-    id is not in the vocabulary. Memory: a few blocks and batches per thread, and, for models that are not lossless, the
-    longest document.
+    Inputs that `duplicates --drop` has abridged are not compared. Raises InputError if an input cannot be read; IdError
+    if an id is not in the vocabulary. Memory: a few blocks and batches per thread, and, for models that are not
+    lossless, the longest document.
     """
     assert array.manifest is not None
     records = array.manifest.inputs
@@ -234,7 +234,7 @@ class _Side:
         self.ends = np.empty(0, np.int64)
 
     def refill(self) -> bool:
-        """Ensure that `data` is not empty; False at the end of the stream."""
+        """Ensure that `data` is not empty. Returns False at the end of the stream."""
         while not len(self.data):
             part = next(self._parts, None)
             if part is None:

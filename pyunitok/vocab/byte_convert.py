@@ -50,7 +50,7 @@ def _normal_pieces(vocabulary: Vocabulary) -> dict[bytes, int]:
 
 
 def huggingface_json(vocabulary: Vocabulary) -> bytes:
-    """A tokenizer.json that gives the same ids. VocabularyError if the pattern cannot be translated."""
+    """A tokenizer.json that gives the same ids. Raises VocabularyError if the pattern cannot be translated."""
     if not has_ranks(vocabulary):
         return writer.write(vocabulary)
     try:
@@ -87,7 +87,7 @@ def huggingface_notes(vocabulary: Vocabulary) -> Sequence[str]:
     if ranks.is_ranks(vocabulary) and prepare["cuts"]:
         return ("Kimi's cuts of very long texts and runs are lost, because the format cannot represent them",)
     if ranks.is_ranks(vocabulary) and prepare["nfc"]:
-        return ("tokenizers normalizes to NFC by Unicode 9.0, so a few rare characters get other ids",)
+        return ("tokenizers normalizes to NFC by Unicode 9.0, so a few rare characters get different ids",)
     return ()
 
 
@@ -95,7 +95,7 @@ def huggingface_notes(vocabulary: Vocabulary) -> Sequence[str]:
 
 
 def tiktoken_ranks(vocabulary: Vocabulary) -> bytes:
-    """A file of ranks. VocabularyError if tiktoken would merge in another order."""
+    """A file of ranks. Raises VocabularyError if tiktoken would merge in another order."""
     name = f"{vocabulary.name} as a tiktoken file"
     _check_bytes(vocabulary, name)
     pieces = _normal_pieces(vocabulary)
@@ -121,9 +121,9 @@ def tiktoken_notes(vocabulary: Vocabulary) -> Sequence[str]:
     prepare = vocabulary.prepare or {}
     normalizer = "NFC" if prepare.get("nfc") else (prepare.get("normalizer") or {}).get("type")
     if normalizer:
-        notes.append(f"the file does not contain the normalizer ({normalizer}), so some texts get other ids")
+        notes.append(f"the file does not contain the normalizer ({normalizer}), so some texts get different ids")
     if _has_prefix_space(prepare.get("pre_tokenizer")):
-        notes.append("the file does not contain add_prefix_space, so most texts get another first id")
+        notes.append("the file does not contain add_prefix_space, so most texts get a different first id")
     if (prepare.get("post_processor") or {"type": "ByteLevel"}).get("type") != "ByteLevel":
         notes.append("the file does not contain the template of special tokens that add_special adds")
     return notes
@@ -151,7 +151,8 @@ def _check_bytes(vocabulary: Vocabulary, name: str) -> None:
 
 
 def _ranks_of_list(vocabulary: Vocabulary, pieces: dict[bytes, int], name: str) -> dict[bytes, int]:
-    """The pieces that can occur in encoded text. VocabularyError if their ids do not imply the model's merges."""
+    """The pieces that can occur in encoded text. Raises VocabularyError if their ids do not imply the model's
+    merges."""
     listed = _listed(vocabulary)
     own = merges.by_list(listed, pieces)
     special = {token.encode() for token in _special_tokens(vocabulary)}

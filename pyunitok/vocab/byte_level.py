@@ -24,7 +24,7 @@ def shown(piece: bytes) -> str:
 
 
 def bytes_of(text: str) -> bytes:
-    """The inverse of shown(). KeyError for a character outside the table."""
+    """The inverse of shown(). Raises KeyError for a character outside the table."""
     return bytes(map(_BYTES.__getitem__, text))
 
 

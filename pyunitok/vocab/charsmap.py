@@ -25,8 +25,8 @@ KEYS_MAX = 31  # sentencepiece's longest match considers at most this many keys 
 
 
 def compile_rules(rules: Mapping[str, str]) -> bytes:
-    """The charsmap of these rules. ValueError for an empty key, an identity rule or a NUL; RuntimeError if there are no
-    rules, or too many keys are prefixes of one key."""
+    """The charsmap of these rules. Raises ValueError for an empty key, an identity rule or a NUL; RuntimeError if there
+    are no rules, or too many keys are prefixes of one key."""
     if not rules:
         raise RuntimeError("there are no rules")
     for key, value in rules.items():
@@ -49,7 +49,7 @@ def compile_rules(rules: Mapping[str, str]) -> bytes:
 
 
 def decompile(charsmap: bytes) -> list[tuple[str, str]]:
-    """The sorted rules of a valid charsmap. RuntimeError if it is empty."""
+    """The sorted rules of a valid charsmap. Raises RuntimeError if it is empty."""
     if not charsmap:
         raise RuntimeError("No precompiled charsmap found in model.")
     (n_bytes,) = struct.unpack_from("<I", charsmap)

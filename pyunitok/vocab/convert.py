@@ -53,7 +53,7 @@ NOTES = (
 class ModelWriter(NamedTuple):
     """Functions that write a format.
 
-    write       returns the bytes of the file, or a folder as {file name: bytes}. VocabularyError if the format cannot
+    write       returns the bytes of the file, or a folder as {file name: bytes}; VocabularyError if the format cannot
                 represent the vocabulary
     notes       returns notes on what the conversion loses
     recognises  returns whether a file already has this format; such a file is copied
@@ -127,7 +127,7 @@ def _write_folder(folder: Path, files: dict[str, bytes], *, overwrite: bool) -> 
 
 
 def huggingface_json(vocabulary: Vocabulary) -> bytes:
-    """VocabularyError if the model is neither byte-level nor from a tokenizer.json."""
+    """Raises VocabularyError if the model is neither byte-level nor from a tokenizer.json."""
     if byte_convert.has_ranks(vocabulary):
         return byte_convert.huggingface_json(vocabulary)
     if not byte_level.is_byte_level(vocabulary) and not (vocabulary.prepare or {}).get("format"):

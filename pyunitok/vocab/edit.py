@@ -148,7 +148,7 @@ def _packed(base: Vocabulary, pieces: dict[bytes, int]) -> Vocabulary:
 
 
 def check_greedy(vocabulary: Vocabulary) -> None:
-    """VocabularyError if the vocabulary cannot be edited."""
+    """Raise VocabularyError if the vocabulary cannot be edited."""
     if KINDS[vocabulary.kind].has_spec or vocabulary.prepare:
         raise VocabularyError(
             f"{vocabulary.name}: only greedy longest-prefix vocabularies (RWKV World text and JSON, native) can be"
@@ -182,7 +182,7 @@ def format_of(out: str | os.PathLike[str], to: str | None = None) -> str:
 
 
 def check_out(base: str | os.PathLike[str], out: str | os.PathLike[str], *, overwrite: bool) -> None:
-    """OutputError if the result cannot be written there. Call it before any work."""
+    """Raise OutputError if the result cannot be written there. Call it before any work."""
     check_target(Path(out), overwrite=overwrite)
     check_folder(Path(out))
     if Path(out).exists() and known.locate(base).samefile(out):

@@ -19,7 +19,7 @@ _EXPECTED = (
 def find(folder: Path, options: ReadOptions) -> tuple[Path, ReadOptions]:
     """The model's file, the first one in the order of _EXPECTED, and `options` completed by tokenizer_config.json.
 
-    ModelFormatError if there is none, or several files of ranks.
+    Raises ModelFormatError if there is none, or several files of ranks.
     """
     for name in ("tokenizer.json", "tekken.json"):
         if (folder / name).is_file():

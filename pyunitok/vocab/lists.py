@@ -32,7 +32,7 @@ class PieceList:
 
 
 def unescape(line: bytes) -> bytes:
-    """The piece on a line. ValueError for an escape of an invalid code point."""
+    """The piece on a line. Raises ValueError for an escape of an invalid code point."""
 
     def piece_of(match: re.Match[bytes]) -> bytes:
         escape = match[1]

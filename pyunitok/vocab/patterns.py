@@ -82,7 +82,7 @@ PATTERNS: dict[str, NamedPattern] = {
 PATTERNS |= {
     "p50k_edit": PATTERNS["p50k"], "o200k_harmony": PATTERNS["o200k"], "whisper": _GPT2, "whisper_v3": _GPT2,
 }  # fmt: skip
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")  # a pre-tokenizer regex has other characters
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")  # a pre-tokenizer regex contains other characters
 
 
 class ReadOptions(NamedTuple):
@@ -109,7 +109,7 @@ NO_OPTIONS = ReadOptions()
 
 
 def regex_of(pattern: str) -> str | None:
-    """The user's regex, in tiktoken's dialect; None if it is a name. OptionError for an unknown name."""
+    """The user's regex, in tiktoken's dialect; None if it is a name. Raises OptionError for an unknown name."""
     if pattern in PATTERNS:
         return None
     if _NAME.fullmatch(pattern):
@@ -137,7 +137,7 @@ def parts_for_tiktoken(pattern: str) -> bytes:
 
 
 def shown(parts: bytes) -> str:
-    """What to pass as the pattern of a model: its name in PATTERNS, else its regexes."""
+    """What to pass as the pattern of a model: its name in PATTERNS, otherwise its regexes."""
     if not parts:
         return "none"
     texts = [part.decode() for part in parts.split(b"\0")]
@@ -158,7 +158,7 @@ def check(parts: bytes, name: str) -> bytes:
 
 
 def tokenizers_regexes(parts: bytes) -> list[str]:
-    """The regexes of a tokenizer.json for a model's pattern. ValueError if its dialect cannot be translated."""
+    """The regexes of a tokenizer.json for a model's pattern. Raises ValueError if its dialect cannot be translated."""
     texts = [part.decode() for part in parts.split(b"\0")]
     if all(text[:1] in "oi" for text in texts):
         return [text[1:] for text in texts]
@@ -167,5 +167,5 @@ def tokenizers_regexes(parts: bytes) -> list[str]:
             return list(row.parts)
     regex = texts[0][1:]
     if len(texts) > 1 or "$" in regex or "}+" in regex:
-        raise ValueError("`$` and `{m,n}+` have another meaning in a tokenizer.json")
+        raise ValueError("`$` and `{m,n}+` have a different meaning in a tokenizer.json")
     return [regex]

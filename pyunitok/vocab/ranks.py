@@ -30,8 +30,8 @@ from pyunitok.vocab.vocabulary import CONTROL, NORMAL, About, Vocabulary, split
 
 FORMAT = "ranks 1"
 FLAGS = sum(library.MODEL_FLAGS[name] for name in ("bytes", "pattern", "ignore_merges"))
-# Kimi's tokenizer cuts a text after every 400,000 characters, and then each run that consists only of spaces, or has
-# none, after every 25,000 characters.
+# Kimi's tokenizer cuts a text after every 400,000 characters. It then cuts each run of spaces, and each run without
+# spaces, after every 25,000 characters.
 CHUNK_CHARACTERS, RUN_CHARACTERS = 400_000, 25_000
 _CHARACTER_BYTES = 4
 _LONG_RUN = re.compile(rf"\S{{{RUN_CHARACTERS + 1},}}|\s{{{RUN_CHARACTERS + 1},}}")
@@ -132,7 +132,7 @@ class RankRules(WholeTexts):
     warning = ""
 
     def __init__(self, about: About, model: c_model.Model) -> None:
-        """VocabularyError if the settings are damaged."""
+        """Raise VocabularyError if the settings are damaged."""
         self._model = model
         self.kind, self.algorithm, self.summary = model.kind.name, model.kind.algorithm, model.kind.summary
         fields = Fields(about.prepare, f"{about.name}: ")

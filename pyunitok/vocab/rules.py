@@ -10,5 +10,5 @@ from pyunitok.vocab.vocabulary import About
 
 
 def rules_of(about: About, model: c_model.Model) -> TextRules:
-    """VocabularyError if the settings are damaged, or something that they require is not installed."""
+    """Raises VocabularyError if the settings are damaged, or something that they require is not installed."""
     return ranks.RankRules(about, model) if ranks.is_ranks(about) else huggingface_rules.rules_of(about, model)

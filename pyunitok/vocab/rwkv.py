@@ -8,7 +8,7 @@ The text form has one token per line, which ends with LF or CRLF (optional after
 The JSON form is an object {token: id}. Its keys must be valid UTF-8, so it omits the bytes 128..255, which have the ids
 129..256 as in the text form. It also omits longer pieces that are not valid UTF-8 (358 of the published 65,529), so
 texts that contain these pieces get different ids.
-Id 0 is reserved for `<|endoftext|>`, which neither form lists. A token with id 0 is rejected.
+Id 0 is reserved for `<|endoftext|>`, which neither form lists. Tokens with id 0 are rejected.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def _parse_line(line: str) -> tuple[int, bytes]:
 def _unescape(body: str, numeric: str) -> str:
     """Unescape the inside of a literal as Python does. `numeric` lists its \\x-like escapes.
 
-    ValueError for \\N{...}, octal escapes above \\377 and unknown escapes: repr() never writes them, and Python
+    Raises ValueError for \\N{...}, octal escapes above \\377 and unknown escapes: repr() never writes them, and Python
     deprecates the last two.
     """
 
@@ -305,7 +305,7 @@ def write_json(vocabulary: Vocabulary) -> bytes:
 
 
 def _build(pieces: list[bytes], ids: _Positions, name: str, line_of: _LineOf) -> Vocabulary:
-    """Build the vocabulary of individually valid pieces. VocabularyError if they conflict."""
+    """Build the vocabulary of individually valid pieces. Raises VocabularyError if they conflict."""
     unique = set(pieces)
     if len(unique) != len(pieces):
         first, second = _find_duplicate(pieces)

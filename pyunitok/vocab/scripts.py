@@ -8,14 +8,14 @@ from typing import Any
 from pyunitok.errors import OptionError
 from pyunitok.vocab import japanese
 
-# Names that users expect, each with the Unicode scripts that it stands for.
+# Names that users expect, and the Unicode scripts that each one stands for.
 SEVERAL = {"japanese": ("Han", "Hiragana", "Katakana"), "korean": ("Hangul", "Han")}
 _LONG_VOWELS = "\u30fc\uff70"  # Common in Unicode, but parts of words in kana
 _KANA = {"hiragana", "hira", "katakana", "kana"}
 
 
 def expand(names: Sequence[str]) -> list[str]:
-    """The Unicode scripts for these names, without duplicates. OptionError for an unknown script."""
+    """The Unicode scripts for these names, without duplicates. Raises OptionError for an unknown script."""
     ret = list(dict.fromkeys(script for name in names for script in SEVERAL.get(name.lower(), (name,))))
     for script in ret:
         _check(script)

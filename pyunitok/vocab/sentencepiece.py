@@ -151,7 +151,8 @@ class SentencePieceModel:
 
 
 def read(data: bytes, name: str, *, is_built: bool = False) -> SentencePieceModel:
-    """Read a file. ModelFormatError if it is not a SentencePiece model; VocabularyError for invalid pieces or rules.
+    """Read a file. Raises ModelFormatError if it is not a SentencePiece model; VocabularyError for invalid pieces or
+    rules.
 
     is_built  the caller builds its vocabulary() next, which validates the normalization, so read() need not do so
     """
@@ -223,7 +224,7 @@ def _parse(data: bytes, name: str) -> Any:
 
 
 def read_normalization(spec: Any, name: str) -> Normalization:
-    """The rules of a NormalizerSpec. VocabularyError if its charsmap is invalid."""
+    """The rules of a NormalizerSpec. Raises VocabularyError if its charsmap is invalid."""
     return _normalization(spec, spec.precompiled_charsmap, name)
 
 

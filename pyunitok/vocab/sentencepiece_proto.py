@@ -101,7 +101,7 @@ def message(name: str) -> Any:
 
 
 def parse(name: str, data: bytes) -> Any:
-    """A message of FIELDS from its bytes. ValueError if they are invalid."""
+    """A message of FIELDS from its bytes. Raises ValueError if they are invalid."""
     from google.protobuf.message import DecodeError
 
     try:

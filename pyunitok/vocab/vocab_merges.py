@@ -30,9 +30,9 @@ _DEFAULT_SPECIAL = "<|endoftext|>"
 
 
 def pair_of(path: Path) -> tuple[Path, Path] | None:
-    """The two files if `path` is one of them, else None. The names may have a prefix: gpt2-vocab.json.
+    """The two files if `path` is one of them, otherwise None. The names may have a prefix: gpt2-vocab.json.
 
-    ModelFormatError if `path` is an existing list of merges without its vocabulary.
+    Raises ModelFormatError if `path` is an existing list of merges without its vocabulary.
     """
     for vocab, merges in NAMES:
         for own, other in ((vocab, merges), (merges, vocab)):

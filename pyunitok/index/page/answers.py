@@ -56,7 +56,7 @@ def info(index: Index, _: Parameters) -> Answer:
 
 
 def examples(index: Index) -> list[str]:
-    """Phrases of the corpus to search for: of some documents, the words that follow the first ones."""
+    """Phrases of the corpus to search for: from some documents, two words near the beginning."""
     ret: dict[str, None] = {}
     rng = np.random.default_rng(0)
     for n in rng.choice(index.n_documents, min(N_TRIED, index.n_documents), replace=False).tolist():
@@ -222,7 +222,7 @@ def _complete(incomplete: bytes, data: bytes, is_last: bool) -> tuple[str, bytes
 
 
 def trace(index: Index, parameters: Parameters) -> Answer:
-    """The parts of a text that occur in the corpus, the rarest ones, with documents: see index/trace.py."""
+    """The rarest parts of a text that occur in the corpus, with documents that contain them: see index/trace.py."""
     found = traced(
         index, text_of(parameters), min_bytes=number(parameters, "min", 24, MAX_QUERY_BYTES, 1),
         max_documents=number(parameters, "documents", 10, MAX_TRACED), seed=number(parameters, "seed", 42, 1 << 32),

@@ -1,5 +1,5 @@
-"""The requests of the search page about fields. q is text, or about words with words=1 (word_requests.py); `where`
-is a condition and may be repeated."""
+"""The requests of the search page about fields. q is text or, with words=1, a query about words (word_requests.py);
+`where` is a condition and may be repeated."""
 
 from __future__ import annotations
 

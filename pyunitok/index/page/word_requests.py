@@ -1,5 +1,5 @@
-"""The requests of the search page about words. All parameters of text queries apply, and ignore_case, ignore_accents,
-wildcards and regex, which are 0 or 1."""
+"""The requests of the search page about words. They take all parameters of text queries, and ignore_case,
+ignore_accents, wildcards and regex, each of which is 0 or 1."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pyunitok.index.page.parameters import (
 )  # fmt: skip
 from pyunitok.index.word_query import WordOptions
 
-MAX_GRAM_WORDS = 20_000_000  # of an index whose n-grams are counted while the user waits
+MAX_GRAM_WORDS = 20_000_000  # the largest index whose n-grams are counted while the user waits
 MAX_REACHED = 1 << 40
 
 

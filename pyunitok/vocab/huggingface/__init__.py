@@ -1,4 +1,5 @@
-"""tokenizer.json: C encodes text if its ids are provably those of Hugging Face `tokenizers`; else `tokenizers` is used.
+"""tokenizer.json: C encodes text if its ids are provably those of Hugging Face `tokenizers`; otherwise `tokenizers`
+does.
 
     text ─▶ split at added tokens ─▶ C ─▶ ids     byte_rules.py: byte-level models, with any pattern
                                                   direct.py: spaces become U+2581

@@ -61,7 +61,8 @@ def read(document: Fields, form: str) -> list[AddedToken]:
 
 
 def with_ids(tokens: Iterable[AddedToken], ids: dict[str, int], document: Fields) -> list[AddedToken]:
-    """The tokens with the ids that `tokenizers` assigns: that of an equal piece, or else the next id after the pieces.
+    """The tokens with the ids that `tokenizers` assigns: that of an equal piece, otherwise the next id after the
+    pieces.
 
     ids  {piece: id} of the model
     """

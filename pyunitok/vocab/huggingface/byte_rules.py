@@ -64,7 +64,7 @@ class ByteSettings:
 
 
 class ByteRules:
-    """See scratch.TextRules. VocabularyError if `document` is damaged or C cannot encode by its rules."""
+    """See scratch.TextRules. Raises VocabularyError if `document` is damaged or C cannot encode by its rules."""
 
     memory_factor = 0  # no more than other C models
     warning = ""

@@ -45,7 +45,7 @@ def guarded(call: Callable[..., Any], error: type[UnitokError], message: str, *a
 
 
 class DelegatedRules(WholeTexts):
-    """See scratch.TextRules. VocabularyError if `tokenizers` is not installed or cannot load the document.
+    """See scratch.TextRules. Raises VocabularyError if `tokenizers` is not installed or cannot load the document.
 
     name    of the model, for messages
     reason  why C cannot encode the model, for messages
@@ -213,7 +213,7 @@ def read(data: bytes, document: Fields, name: str, reason: str) -> Vocabulary:
 
 
 def _template_end(delegate: DelegatedRules, document: Fields, n_ids: int) -> list[int]:
-    """The ids that the post-processor adds after a text. VocabularyError if one of its ids has no piece."""
+    """The ids that the post-processor adds after a text. Raises VocabularyError if one of its ids has no piece."""
     try:
         text, complete = (delegate.encode(None, b"a", add_special=add).tolist() for add in (False, True))
     except InputError:  # "a" is unknown, and the model has no unknown id

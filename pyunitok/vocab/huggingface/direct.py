@@ -108,7 +108,7 @@ def _tokens(document: Fields) -> Iterator[AddedToken]:
 
 
 class DirectRules(WholeTexts):
-    """See scratch.TextRules. VocabularyError if `document` is damaged or C cannot encode by its rules."""
+    """See scratch.TextRules. Raises VocabularyError if `document` is damaged or C cannot encode by its rules."""
 
     memory_factor = 0  # no more than other C models
     warning = ""

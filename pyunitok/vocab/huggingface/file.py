@@ -1,4 +1,4 @@
-"""Read a tokenizer.json: as a C model if byte_rules.py or direct.py supports it, else for delegate.py.
+"""Read a tokenizer.json: as a C model if byte_rules.py or direct.py supports it, otherwise for delegate.py.
 
 The ids equal those of tokenizers 0.23.3.
 """
@@ -32,7 +32,8 @@ def looks_like_json(data: bytes) -> bool:
 
 
 def read(data: bytes, name: str) -> Vocabulary:
-    """Read a file. ModelFormatError if it is not a tokenizer.json; VocabularyError names the file and the field."""
+    """Read a file. Raises ModelFormatError if it is not a tokenizer.json; VocabularyError names the file and the
+    field."""
     try:
         document = Fields(merges.load(data), f"{name}: ")
     except (ValueError, RecursionError) as error:

@@ -24,8 +24,8 @@ _MARK = "\0merges"
 
 
 def load(data: bytes) -> Any:
-    """json.loads(), except that the merges are Packed if C could read them. ValueError or RecursionError if the file
-    is not valid JSON."""
+    """json.loads(), except that the merges are Packed if C could read them. Raises ValueError or RecursionError if the
+    file is not valid JSON."""
     found = _LIST.search(data)
     if found and data.count(b'"merges"') == 1 and (read := text.json_merges(data[found.end() :])):
         sides, n_bytes = read

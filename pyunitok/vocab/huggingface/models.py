@@ -26,7 +26,7 @@ class FileModel(NamedTuple):
     unknown: int | None  # an id
     flags: int
     merges: Offsets | None  # as in Vocabulary
-    more: dict[str, Any]  # for About.prepare
+    more: dict[str, Any]  # settings for About.prepare
 
 
 # -------------------------------------------------------------------------------------------------- Unigram ----

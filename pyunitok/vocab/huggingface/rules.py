@@ -1,4 +1,4 @@
-"""The rules of a tokenizer.json: C's if they are exact, else those of Hugging Face's library."""
+"""The rules of a tokenizer.json: C's if they are exact, otherwise those of Hugging Face's library."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ FORMAT = "huggingface 1"
 
 
 def rules_of(about: About, model: c_model.Model) -> TextRules:
-    """The rules in About.prepare. VocabularyError if they are damaged or `tokenizers` is required but not installed."""
+    """The rules in About.prepare. Raises VocabularyError if they are damaged or `tokenizers` is required but not
+    installed."""
     document = Fields(about.prepare, f"{about.name}: ")
     if document.values.get("format") == DELEGATED:
         why = document.string("reason", "its tokenizer.json requires `tokenizers`")

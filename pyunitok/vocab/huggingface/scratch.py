@@ -39,7 +39,7 @@ class TextRules(Protocol):
         """Whether the C model alone encodes these documents."""
 
     def encode(self, scratch: RulesScratch, data: bytes, *, special: bool = True, add_special: bool = False) -> Ids:
-        """dtype[n]: see Tokenizer.encode. InputError if the model has no ids for the text."""
+        """dtype[n]: see Tokenizer.encode. Raises InputError if the model has no ids for the text."""
 
     def tokens(self, scratch: RulesScratch, data: bytes) -> list[str]:
         """The pieces of a text as returned by `tokenizers`."""
@@ -50,7 +50,7 @@ class TextRules(Protocol):
     def normalize(self, text: str) -> str: ...
 
     def bytes_of(self, piece: bytes) -> bytes:
-        """The bytes that a piece decodes to. VocabularyError if they depend on adjacent pieces."""
+        """The bytes that a piece decodes to. Raises VocabularyError if they depend on adjacent pieces."""
 
     def decode(self, ids: list[int], skip_special: bool) -> str:
         """The text, with each invalid byte as the lone surrogate U+DC00 + byte."""

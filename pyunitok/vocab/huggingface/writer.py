@@ -71,7 +71,7 @@ def write(vocabulary: Vocabulary) -> bytes:
 
 
 def _splits(vocabulary: Vocabulary, pieces: list[bytes]) -> list[dict[str, Any]]:
-    """The pre-tokenizers before ByteLevel. VocabularyError if the pattern cannot be written."""
+    """The pre-tokenizers before ByteLevel. Raises VocabularyError if the pattern cannot be written."""
     if vocabulary.pattern:
         try:
             regexes = patterns.tokenizers_regexes(vocabulary.pattern)
