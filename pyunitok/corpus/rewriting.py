@@ -59,7 +59,7 @@ class FileWriter(Protocol):
         """The last bytes of the file."""
 
     def state(self) -> str | None:
-        """The state that writer() needs to write the rest of the file, after a block that has is_end."""
+        """The state with which file_writer() can write the rest of the file, after a block that has is_end."""
 
 
 class Rewriter(Protocol):
@@ -158,7 +158,7 @@ class _WithId(msgspec.Struct):
     id: Any = None
 
 
-MAX_DIGITS = 4000  # the longest integer that Python parses by default
+MAX_DIGITS = 4000  # longer integers become floats, because Python parses only about this many digits
 
 
 def compressed(text: bytes, compression: str) -> bytes:

@@ -508,7 +508,7 @@ def read_ranks(
 
 
 def _sorted_before(source: Path, number: int, digests: list[str]) -> Array:
-    """The suffix array of a shard of an index. Raises OutputError if it is damaged or not of the tokens with these
+    """The suffix array of a shard of an index. Raises OutputError if it is damaged or belongs to tokens with other
     hashes."""
     record, path = IndexManifest.read(source).shards[number], source / shard_name(number, ".sa")
     sa, digest = np.fromfile(path, "<u4"), ChunkHash()

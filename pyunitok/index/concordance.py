@@ -67,8 +67,8 @@ _CONTROLS = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # except ta
 
 
 def aligned(lines: Sequence[Line], before: int, width: int | None = None) -> list[tuple[str, str, str, str]]:
-    """(document:byte, before, match, after) of each line, padded so that all matches begin in the same terminal column.
-    The text after the match is truncated at column `width`."""
+    """("document:byte", before, match, after) of each line, padded so that all matches begin in the same terminal
+    column. The text after the match is truncated at column `width`."""
     texts = [tuple(map(_flat, (line.before, line.match, line.after))) for line in lines]
     shown = [(f"{line.hit.document}:{line.hit.begin}", *text) for line, text in zip(lines, texts, strict=True)]
     margin = max((len(place) for place, *_ in shown), default=0)

@@ -35,7 +35,7 @@ CHUNK = 1 << 20  # tokens per NumPy operation, to bound temporary memory
 
 @dataclass(kw_only=True)
 class Shard:
-    """The interface of both kinds of shard to queries: IndexShard, and CompactShard in compact.py.
+    """The interface that queries use for both kinds of shard: IndexShard, and CompactShard in compact.py.
 
     ids             the tokens: an array, or an object that is read like one
     first           first[k] suffixes begin with a token of rank < k

@@ -101,8 +101,8 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         """Open the model in a local folder; nothing is downloaded. Options and errors are those of from_file.
 
         The model is the first of these that exists: tokenizer.json; tekken.json; a file of ranks (*.tiktoken,
-        tiktoken.model, tokenizer.model); vocab.json with merges.txt; a SentencePiece tokenizer.model. For files of
-        ranks and vocab.json, tokenizer_config.json and similar files state the special tokens and the pattern.
+        tiktoken.model, tokenizer.model); vocab.json with merges.txt; a SentencePiece tokenizer.model. The special
+        tokens and the pattern of files of ranks and vocab.json come from tokenizer_config.json and similar files.
         """
         if not Path(folder).is_dir():
             raise ModelFormatError(f"{os.fspath(folder)!r} is not a folder; models are read from local folders only")

@@ -84,8 +84,8 @@ def join(
     """Join the parts in this order. Returns the manifest of OUT, and whether it already existed.
 
     Raises OutputError, before anything is written, if a part is not finished, the parts do not match, or they are not
-    all shards of a run in order; it names the part and the difference. OutputError also if a part's bytes do not match
-    its hashes.
+    all shards of a run in order; it names the part and the difference. Also raises OutputError if a part's bytes do not
+    match its hashes.
 
     Memory: a few buffers of 4 MiB. An interrupted merge starts again; an interrupted commit is completed.
     """

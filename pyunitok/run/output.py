@@ -82,7 +82,7 @@ def find(
 
     differences  how a finished OUT differs from the output of this run; by default, how the runs differ
 
-    OutputError if a file that must not be replaced exists, such as that of another run; it lists the differences.
+    Raises OutputError, listing the differences, if a file that must not be replaced exists, such as another run's.
     """
     for target in own_files(out).finished:
         check_target(target, overwrite=True)

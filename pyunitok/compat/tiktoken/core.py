@@ -278,7 +278,8 @@ def get_encoding(encoding_name: str) -> Encoding:
 
 
 def encoding_for_model(model_name: str) -> Encoding:
-    """The encoding of one of OpenAI's models. Raises KeyError for an unknown model, otherwise as get_encoding."""
+    """The encoding of one of OpenAI's models. Raises KeyError for an unknown model; other errors are those of
+    get_encoding."""
     return get_encoding(encoding_name_for_model(model_name))
 
 

@@ -1,5 +1,5 @@
-"""Handles the last tokens of a text, which more text may change, and texts that end within a character, like
-tiktoken."""
+"""Handles the last tokens of a text, which more text may change, and texts that end within a character, as
+tiktoken does."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def info(index: Index, _: Parameters) -> Answer:
 
 
 def examples(index: Index) -> list[str]:
-    """Phrases of the corpus to search for: from some documents, two words near the beginning."""
+    """Phrases of the corpus to search for: two adjacent words from each of some documents."""
     ret: dict[str, None] = {}
     rng = np.random.default_rng(0)
     for n in rng.choice(index.n_documents, min(N_TRIED, index.n_documents), replace=False).tolist():

@@ -23,7 +23,7 @@ from pyunitok.index.page.parameters import (
 )  # fmt: skip
 from pyunitok.index.word_query import WordOptions
 
-MAX_GRAM_WORDS = 20_000_000  # the largest index whose n-grams are counted while the user waits
+MAX_GRAM_WORDS = 20_000_000  # the size of the largest index whose n-grams are counted while the user waits
 MAX_REACHED = 1 << 40
 
 
