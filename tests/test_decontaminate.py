@@ -471,6 +471,7 @@ def test_interrupted_pipes(corpus, monkeypatch):
     assert not (corpus / "clean.jsonl.journal.partial").exists()  # in the middle of adding a block
     pid = os.fork()
     if pid == 0:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore SIGINT
         CleanState.add = lambda self, result: (add(self, result), signal.raise_signal(signal.SIGINT))
         os._exit(run(corpus, *command, stdin=data).returncode)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 130
