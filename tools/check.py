@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import order
+import rattler_build
 import release
 import yaml
 
@@ -374,7 +375,9 @@ def installed(package: str | Path, folder: Path) -> Path:
 
 
 def conda_tests(recipe: str) -> list[str]:
-    """The commands that conda-forge runs to test the package."""
+    """The commands that conda-forge runs to test the package. The recipe must be one that rattler-build accepts."""
+    variants = {"c_compiler": ["gcc"], "c_stdlib": ["sysroot"], "python": ["3.11.* *_cpython"]}
+    rattler_build.Stage0Recipe.from_yaml(recipe).render(rattler_build.VariantConfig(variants))
     tests = yaml.safe_load(recipe)["tests"]
     ret = [f"python -c 'import {name}'" for test in tests if "python" in test for name in test["python"]["imports"]]
     return [*ret, "python -m pip check", *(line for test in tests for line in test.get("script", []))]
