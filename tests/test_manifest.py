@@ -104,7 +104,7 @@ def test_mutated(made, data):
             else:
                 del inside[last]
         except (KeyError, IndexError, TypeError):
-            continue  # the first mutation removed it
+            continue  # an earlier mutation removed it
     try:
         _read_in_every_way(path, json.dumps(manifest).encode(), toy)
     except UnitokError as error:

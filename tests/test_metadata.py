@@ -59,7 +59,7 @@ def test_resuming_after_a_checkpoint_and_joining_files(tmp_path_factory, first, 
     file.append(first)
     file.flush()
     finish(file)
-    n_bytes = file._index[-1][0] if file._index else 0  # any checkpoint ends a frame
+    n_bytes = file._index[-1][0] if file._index else 0  # every checkpoint ends a frame
     data = path.read_bytes()
     ends = [begin - 24 for begin, _ in file._index[1:]] + [len(data) - 8 - 16 * (len(file._index) + 1) - 16]
     begun = folder / "begun"
@@ -131,7 +131,7 @@ def _of_lines(path, *lines):
     ],
 )
 def test_invalid_lines_of_metadata(tmp_path, line, message):
-    """Regression: they caused tracebacks in `export --to dolma` and `--to infini-gram`."""
+    """Regression: such lines caused tracebacks in `export --to dolma` and `--to infini-gram`."""
     got = _of_lines(tmp_path / "m", b'{"file": "a"}', line)
     assert got[0] == {"file": "a"}
     with pytest.raises(OutputError, match=f"document 1: .*{message}"):

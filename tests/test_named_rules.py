@@ -27,7 +27,7 @@ def test_named_rules_match_sentencepiece(name: str) -> None:
 
 @pytest.mark.slow
 def test_named_rules_match_unicode() -> None:
-    """The rules of characters that this Python's version of Unicode assigns are their NFKC forms."""
+    """Rules whose characters are assigned in this Python's version of Unicode give the NFKC forms."""
     rules = charsmap.decompile(charsmap.named("nfkc") or b"")
     known = [(key, value) for key, value in rules if all(unicodedata.category(c) != "Cn" for c in key)]
     assert len(known) > 200_000

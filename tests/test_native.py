@@ -74,7 +74,7 @@ def test_save_and_load(tmp_path_factory: pytest.TempPathFactory, case: Case, eng
 
 
 def test_file_is_the_same_for_every_engine() -> None:
-    """The file does not contain the time, the machine or the engine."""
+    """The file does not depend on the time, the machine or the engine."""
     assert file_of(small()) == file_of(small(engine="hat")) == file_of(small(cpu="portable"))
 
 
@@ -130,7 +130,7 @@ def hostile(data: bytearray) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_hostile_changes(seed: int) -> None:
-    """Damages all sections equally often, whatever their sizes, and corrects the checksum."""
+    """Damages every section equally often, whatever its size, and corrects the checksum."""
     rng = random.Random(seed)
     good = file_of(small())
     sections = list_sections(good)
@@ -187,7 +187,7 @@ def test_invalid_descriptions(about: bytes, word: str) -> None:
 
 
 def test_a_description_without_an_eod_piece() -> None:
-    """Regression: it raised a KeyError."""
+    """Regression: reading such a file raised a KeyError."""
     good = bytes(file_of(small()))
     image = int.from_bytes(good[24:32], "little")
     assert read(sign(bytearray(good[:image] + b'{"name": "a", "more": 1}')))[1].eod_piece is None
@@ -266,7 +266,7 @@ def test_rwkv(tmp_path: Path, rwkv: Tokenizer) -> None:
 
 
 def test_a_trie_that_is_not_a_tree() -> None:
-    """A walk through it might not end, and encoding would take quadratic time."""
+    """A walk through such a trie might never end, and encoding could take quadratic time."""
     data = file_of(small())
     n_units = int(np.frombuffer(data[52:56], "<u4")[0])
     units = np.frombuffer(bytes(data[64 : 64 + 8 * n_units]), "<u8").copy()

@@ -48,7 +48,7 @@ class Case:
         return oracle_of(self.rules, self.symbols, self.flags)
 
     def reference(self) -> Any:
-        """sentencepiece with these rules."""
+        """A sentencepiece processor with these rules."""
         pieces = [(symbol, 0.0, USER_DEFINED) for symbol in dict.fromkeys(self.symbols)]
         proto = make(pieces, model_type=CHAR, treat_whitespace_as_suffix=self.flags["whitespace_as_suffix"])
         for name in NAMES[:3]:
@@ -224,7 +224,7 @@ def test_named_rules(name: str) -> None:
     try:
         reference = spm.SentencePieceNormalizer(rule_name=name)
     except REFUSALS:
-        pytest.skip(f"this sentencepiece has no rules {name}")
+        pytest.skip(f"this version of sentencepiece has no rules named {name}")
     normalization = normalization_of(reference)
     normalizer = c_text.Normalizer(normalization.charsmap, [], normalization.flags)
     characters = [chr(c) for c in range(0x20000) if not 0xD800 <= c < 0xE000]
@@ -244,12 +244,12 @@ def normalization_of(reference: Any) -> sentencepiece.Normalization:
 @given(cases(WHOLE), TEXTS)
 @fewer(4)
 def test_rules_compiled_by_the_reference(case: Case, text: bytes) -> None:
-    """Its compiler shares branches and packs units, unlike toys.sentencepieces.charsmap()."""
+    """The reference's compiler shares branches and packs units, unlike toys.sentencepieces.charsmap()."""
     spm = pytest.importorskip("sentencepiece")
     try:
         reference = spm.SentencePieceNormalizer(norm_map=list(case.rules.items()))
     except REFUSALS:
-        return  # it rejects rules that other rules undo
+        return  # the compiler rejects rules that other rules undo
     normalization = normalization_of(reference)
     normalizer = c_text.Normalizer(normalization.charsmap, [], normalization.flags)
     out, offsets = normalizer.normalize_with_offsets(text)

@@ -42,7 +42,7 @@ def equal(one: Any, other: Any) -> bool:
 
 
 def check_alike(data: bytes) -> bool:
-    """If C can read a file, assert that protobuf with checks of each piece yields the same. Return whether C could."""
+    """If C can read the file, assert that protobuf, with checks of each piece, reads the same. Return whether C can."""
     usual = sentencepiece._read_usual(data, "toy")
     if usual is None:
         return False
@@ -50,7 +50,7 @@ def check_alike(data: bytes) -> bool:
     model = sentencepiece.read(data, "toy")
     quick = (model.unk_id, model.bos_id, model.eos_id, model.pad_id)
     slow = sentencepiece.read(data, "toy")
-    assert slow.tables  # later lookups use them
+    assert slow.tables  # later lookups use the tables
     assert quick == (slow.unk_id, slow.bos_id, slow.eos_id, slow.pad_id)
     return True
 
@@ -149,7 +149,7 @@ def test_several_threads_encode_first(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_fork_while_another_thread_completes_a_model(tmp_path: Path) -> None:
     tok = opened(tmp_path, BPE)
-    with c_model._completing["lock"]:  # held as if by another thread
+    with c_model._completing["lock"]:  # as if another thread held it
         child = os.fork()
         if not child:
             os._exit(0 if tok.count("ab") else 1)  # the child has its own lock and does not block

@@ -30,7 +30,7 @@ STEPS = st.lists(st.tuples(st.sampled_from("wwwsk"), st.integers(0, 9000)), max_
 
 @given(STEPS)
 def test_stopped_anywhere(tmp_path_factory, steps):
-    """w: write, s: save and sync, k: be killed and resume from the last save."""
+    """w: write, s: save and sync, k: get killed, then resume from the last save."""
     path = tmp_path_factory.mktemp("out") / "file"
     file, saved = OutFile(path), Hashed()
     data = b""
@@ -115,7 +115,7 @@ def test_hashes_in_parts(sizes, seed):
 @pytest.mark.parametrize("kind", ["symbolic link", "hard link", "not a regular file"])
 @pytest.mark.parametrize("name", ["x.partial", "x.lock.partial"])
 def test_writes_do_not_follow_links(tmp_path, kind, name):
-    """Regression: their targets were overwritten or truncated."""
+    """Regression: the targets of links were overwritten or truncated."""
     target, partial = tmp_path / "dear", tmp_path / name
     target.write_bytes(b"dear")
     {"symbolic link": partial.symlink_to, "hard link": partial.hardlink_to}.get(kind, lambda _: os.mkfifo(partial))(
@@ -133,7 +133,7 @@ def test_writes_do_not_follow_links(tmp_path, kind, name):
 
 
 def test_a_dangling_link(tmp_path):
-    """Opening it would create the target."""
+    """Opening the link would create its target."""
     (tmp_path / "x.partial").symlink_to(tmp_path / "gone")
     with pytest.raises(OutputError, match="symbolic link"):
         OutFile(tmp_path / "x.partial")

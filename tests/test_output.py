@@ -75,11 +75,11 @@ def test_a_checkpoint_that_failed_ends_the_run(tmp_path, monkeypatch):
         out.ids.write(memoryview(b"34"))
 
         def sync():
-            raise OutputError("cannot be put on the disk")
+            raise OutputError("cannot be synced to disk")
 
         monkeypatch.setattr(out.ids, "sync", sync)
         out.checkpoint({"bytes": 2})
-        with pytest.raises(OutputError, match="cannot be put on the disk"):
+        with pytest.raises(OutputError, match="cannot be synced to disk"):
             out.checkpoint({"bytes": 3})
     assert Journal.read(journal_path(tmp_path / "ids")).progress == {"bytes": 1}
     with Output(tmp_path / "ids", RUN) as out:
@@ -87,7 +87,7 @@ def test_a_checkpoint_that_failed_ends_the_run(tmp_path, monkeypatch):
 
 
 def test_a_run_that_fails_during_its_first_checkpoint_can_be_resumed(tmp_path, monkeypatch):
-    """Regression: the files were removed because there was no journal; it was written a moment later."""
+    """Regression: the files were removed because there was no journal, which was written a moment later."""
     def fail():
         with Output(tmp_path / "ids", RUN) as out:
             out.ids.write(memoryview(b"12"))

@@ -108,7 +108,7 @@ def test_types_are_shipped() -> None:
 
 
 def test_serve_without_its_packages_says_what_to_install(tmp_path: Path) -> None:
-    """Its help works. Regression: the command's module imported starlette at the top."""
+    """`serve --help` works without them. Regression: the command's module imported starlette at the top."""
     start = "import sys; sys.modules['starlette'] = None; from pyunitok.cli import main; "
     assert "Usage:" in python(f"{start}sys.argv = ['pyunitok', 'serve', '--help']; main()")
     command = [sys.executable, "-c", f"{start}sys.argv = ['pyunitok', 'serve', {str(tmp_path)!r}]; main()"]

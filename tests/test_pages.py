@@ -1,4 +1,4 @@
-"""The memory that reading a Parquet file takes: pages, dictionaries, lists and delta-encoded lengths that expand."""
+"""Memory used to read Parquet files: pages, dictionaries, lists and delta-encoded lengths that expand."""
 
 import io
 import random

@@ -306,7 +306,7 @@ def test_encrypted():
 
 
 def test_a_huge_row_group_in_bounded_memory():
-    """A row group of 60 MB of text; a dictionary value of 100 KB in 2,000 rows, which are 200 MB of text."""
+    """A row group with 60 MB of text, and one in which 2,000 rows repeat a 100 KB dictionary value, 200 MB of text."""
     chance = random.Random(1)
     plain = pa.table({"text": [chance.randbytes(5000).hex() for _ in range(6000)]})
     repeated = pa.table({"text": pa.array(["x" * 100_000, "y"]).take(pa.array([0] * 2000, pa.int32()))})
@@ -323,7 +323,7 @@ def test_a_huge_row_group_in_bounded_memory():
 
 
 def test_other_columns_are_not_read():
-    """Projection: of a file with a large second column, only a small part is read."""
+    """Projection: only a small part of a file with a large second column is read."""
 
     class Counting(io.BytesIO):
         n_read = 0
@@ -404,7 +404,7 @@ def test_resumes_after_an_interruption(tmp_path):
 
 
 def test_bad_rows_and_metadata_through_the_pipeline(tmp_path):
-    """--on-error skip and --metadata, as for JSON lines."""
+    """--on-error skip and --metadata work as they do for JSON lines."""
     tok = models.greedy()
     path = tmp_path / "a.parquet"
     path.write_bytes(file_of(pa.table({"text": ["a", None, "c"], "id": [1, 2, 3]})).getvalue())

@@ -278,9 +278,9 @@ def test_killed_during_the_join(toy, corpus, monkeypatch):
             if name == "open_parts":
                 in_parts(plan_of(toy, corpus, "ids", overwrite=True), unit_bytes=UNIT)
             else:
-                in_parts(plan, failing_after(1, AssertionError("a part was done again")), unit_bytes=UNIT)
+                in_parts(plan, failing_after(1, AssertionError("a part was computed again")), unit_bytes=UNIT)
         monkeypatch.setattr(owner, name, original)
-    in_parts(plan, failing_after(1, AssertionError("a part was done again")), unit_bytes=UNIT)
+    in_parts(plan, failing_after(1, AssertionError("a part was computed again")), unit_bytes=UNIT)
     check_equal(corpus, toy)
 
 

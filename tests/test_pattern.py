@@ -28,7 +28,7 @@ CORPORA = [
     "ar", "code", "de", "emoji", "en_prose", "en_web", "fr", "hi", "ja", "json", "ko", "logs", "math", "multi", "ru",
     "zh", "zh_classical",
 ]  # fmt: skip
-# All scalar values; and those up to the last ideographs, with a few of the others.
+# All scalar values; and those up to the last ideographs, plus a few of the others.
 SCALARS = "".join(chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000)
 MOST_SCALARS = SCALARS[:0x32400] + "".join(map(chr, [*range(0xE0000, 0xE0200), 0xF0000, 0xFFFFD, 0x10FFFF]))
 

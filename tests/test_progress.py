@@ -50,7 +50,7 @@ def test_a_resumed_run_counts_only_its_own_bytes(shown):
     """Regression: the rate and the remaining time included the work of an earlier run."""
     bar, seconds, _ = shown(80, Start(10**9, 5, compressed=10**8), *STEPS)
     assert "text 10 MB/s" in bar  # 10^8 bytes in 10 seconds
-    assert "150M/1.00G, 14:10 left" in bar  # 50 MB of its own in 50 seconds, and 850 MB to go
+    assert "150M/1.00G, 14:10 left" in bar  # this run: 50 MB in 50 seconds, and 850 MB to go
     assert seconds == 50
 
 

@@ -186,7 +186,7 @@ def test_the_driver_is_killed(toy, corpus, cluster):  # noqa: F811
     driver = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT / "tests")
     assert driver.stdout is not None
     for _ in range(5):
-        assert driver.stdout.readline(), "it ended"
+        assert driver.stdout.readline(), "the driver ended"
     with pytest.raises(OutputError, match=r"ids\.parts: another process is writing it"):
         on_cluster(plan_of(toy, corpus, "ids"), address=cluster.address, unit_bytes=UNIT)
     ray.shutdown()

@@ -73,7 +73,7 @@ FRAMES = st.lists(
 
 
 def file_of(frames, text):
-    """A file of such frames, and its decompressed text."""
+    """A file that consists of these frames, and its decompressed text."""
     out, at = [], 0
     for kind, size, block_bytes in frames:
         if kind == "skippable":

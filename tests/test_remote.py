@@ -168,7 +168,7 @@ PACK = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.ZstdCompressor().comp
 
 
 def test_compressed_under_another_name(store):
-    """Regression: local files were decompressed according to their content, but these were rejected."""
+    """Regression: local files were decompressed according to their content, but remote files were rejected."""
     store.pipe("d/a.txt", gzip.compress(b"one"))
     store.pipe("d/b.jsonl", PACK[".zst"](b'{"text":"a"}\n'))
     store.pipe("d/c.txt", b"plain")

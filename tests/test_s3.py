@@ -134,7 +134,7 @@ def test_output_to_a_missing_bucket(corpus, toy, tmp_path, monkeypatch):
     plan = make_plan(inputs.find([f"{corpus}/a.jsonl"]), spool.out, toy, 300)
     with pytest.raises(OutputError, match=r"^s3://nobody-has-this/ids\.u16: cannot be written: "):
         tokenize_to(spool, plan)
-    assert not spool.out.exists(), "found before any work"
+    assert not spool.out.exists(), "the error is raised before any work"
 
 
 def test_changed_input_is_rejected(bucket, toy, tmp_path):

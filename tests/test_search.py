@@ -148,8 +148,8 @@ def test_hostile_queries_take_bounded_work(tmp_path: Path, order: str, left: boo
 
 
 def test_the_memory_of_hits_is_bounded(tmp_path: Path, both_kinds: str) -> None:
-    """For "bx" with the tokens "a b" and "b", about every other suffix "x..." is a hit. In a suffix array, each is a
-    separate run; in a compact index, the hits of each first token are one."""
+    """For "bx" with the tokens "a b" and "b", about every other suffix that begins with "x" is a hit. In a suffix
+    array, each hit is a separate run; in a compact index, all hits with the same first token form one run."""
     rng = random.Random(1)
     document = b"".join(rng.choices([b"a bx", b"ybx"], k=20_000))
     index = letters(tmp_path, [document], left=True)

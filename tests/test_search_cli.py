@@ -1,4 +1,4 @@
-"""pyunitok search: every question on the command line, as a table, JSON and CSV."""
+"""pyunitok search: every kind of query on the command line, as a table, JSON and CSV."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def test_the_command_sends_metadata_once(large):
 
 
 def test_the_page_does_not_show_folders(folder, large, monkeypatch):
-    """Regression: it showed the paths of files on this machine."""
+    """Regression: the page showed the paths of files on this machine."""
     for where, base, names in ((folder, folder, set(TEXTS)), (large, large / "in", {"a.jsonl"})):
         opened = open_index(where / "idx")
         client = TestClient(make_app(opened, {"localhost"}), base_url="http://localhost:8765")
@@ -311,12 +311,12 @@ def is_closed(connection: socket.socket, seconds: float) -> bool:
 
 def test_a_connection_without_a_request_is_closed(listening):
     with socket.create_connection(listening) as idle, socket.create_connection(listening) as slow:
-        slow.sendall(GET)  # without the empty line
+        slow.sendall(GET)  # without the empty line that ends a request
         assert is_closed(idle, 5) and is_closed(slow, 5)
 
 
 def test_a_connection_may_send_several_requests(listening):
-    """A connection may send requests for longer than the limit of one request, but not than that of a connection."""
+    """A connection may stay open longer than the limit for one request, but not longer than that for a connection."""
     begun = time.monotonic()
     connection = http.client.HTTPConnection(*listening, timeout=10)
     connection.connect()

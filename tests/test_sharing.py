@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def same_in_all_threads(work: Callable[[int], Any]) -> None:
-    """work(k) has the same result in threads that start together as in one thread, in any order of k."""
+    """Assert that work(k) returns the same in threads that start together as in one thread, in any order of k."""
     expected = [work(k) for k in range(N_ROUNDS)]
     start = threading.Barrier(N_THREADS)
 
@@ -49,7 +49,6 @@ def equal(a: Any, b: Any) -> bool:
 
 
 def test_tokenizer() -> None:
-    """The first calls of a fresh tokenizer, which build what it needs, are made by all threads at once."""
     tok = pyunitok.Tokenizer.default()
 
     def work(k: int) -> Any:
@@ -62,6 +61,7 @@ def test_tokenizer() -> None:
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe", "bytepiece", "longest"])
 def test_fresh_tokenizers(kind: str, tmp_path: Path) -> None:
+    """All threads make the first calls to a fresh tokenizer, which build its encoder, at once."""
     name = tmp_path / ("m.txt" if kind == "longest" else "m.model")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the text has too few repeated substrings

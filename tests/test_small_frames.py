@@ -55,7 +55,7 @@ SMALL = {
     "short": frame(b"abc"),
     "short, size unknown": frame(TEXT[:300], write_content_size=False),
     "no checksum": frame(TEXT[:400], write_checksum=False),
-    "two bytes of size": frame(TEXT[:1000]),
+    "2-byte size": frame(TEXT[:1000]),
     "a run": b"\x28\xb5\x2f\xfd\x00\x58\x2b\0\0x",
     "blocks": frame_of_blocks(TEXT[:300], 100),
     "wide": frame_of_blocks(TEXT[:300], 300, window_log=24),
@@ -71,7 +71,7 @@ BROKEN = {
     "says nothing": b"\x28\xb5\x2f\xfd\x20\x00\x19\0\0abc",
     "reserved block": b"\x28\xb5\x2f\xfd\x00\x58\x1f\0\0abc",
     "reserved bit": b"\x28\xb5\x2f\xfd\x08\x58\x19\0\0abc",
-    "too large a block": b"\x28\xb5\x2f\xfd\x00\x58\x03\0\x11x",
+    "block too large": b"\x28\xb5\x2f\xfd\x00\x58\x03\0\x11x",
 }
 
 

@@ -35,8 +35,9 @@ def one(value: float) -> Any:
 
 
 def test_worked_examples_of_association() -> None:
-    """Manning and Schütze (1999): tables 5.6 (t), 5.12 (log-likelihood, which is printed within 2 %) and 5.14 (mutual
-    information); and the values of likelihood_ratio, pmi and student_t in nltk 3.10.4 for the words of table 5.12."""
+    """Manning and Schütze (1999): tables 5.6 (t), 5.12 (log-likelihood, within 2 % of the printed values) and 5.14
+    (mutual information); and the values of likelihood_ratio, pmi and student_t in nltk 3.10.4 for the words of table
+    5.12."""
     new_companies = statistics.association(one(8), 15828, one(4675), N)
     assert new_companies["t"][0] == pytest.approx(0.999932, abs=1e-4)
     ayatollah = statistics.association(one(20), 42, one(20), N)
@@ -56,7 +57,7 @@ def test_worked_examples_of_association() -> None:
 
 
 def test_worked_examples_of_keyness() -> None:
-    """A word 20 times in 10,000 words and 5 times in 20,000: E = 25/3 and 50/3."""
+    """A word that occurs 20 times in 10,000 words and 5 times in 20,000: E = 25/3 and 50/3."""
     found = statistics.keyness(one(20), one(5), 10_000, 20_000, 100)
     expected = 2 * (20 * math.log(20 / (25 / 3)) + 5 * math.log(5 / (50 / 3)))
     assert found["log_likelihood"][0] == pytest.approx(expected)
@@ -74,7 +75,7 @@ def test_worked_examples_of_dispersion() -> None:
     dp, norm = statistics.deviation_of_proportions(sizes, hits)
     assert dp == pytest.approx(0.18) and norm == pytest.approx(0.2195, abs=1e-4)
     assert statistics.juilland_d(sizes, hits) == pytest.approx(0.785, abs=5e-4)
-    # Savický and Hlaváčová (2002): f if the occurrences are evenly spaced, about 1 if they are in one place.
+    # Savický and Hlaváčová (2002): f if the occurrences are evenly spaced, about 1 if they are adjacent.
     assert statistics.average_reduced_frequency(np.arange(0, 100, 10), 100) == 10
     assert statistics.average_reduced_frequency(np.arange(10), 1000) == pytest.approx(1.09)
     assert math.isnan(statistics.juilland_d(sizes[:1], hits[:1]))

@@ -138,7 +138,7 @@ def test_json_lines(tmp_path: Path) -> None:
 def test_resume_inside_a_document(kind: str, sample: tuple[str, ...], tmp_path: Path) -> None:
     """The journal contains the encoder's state: the sum of scores, the spaces, and whether the last id is unknown."""
     if kind == "word" and sample:
-        pytest.skip("word models have no samples")
+        pytest.skip("word models do not support sampling")
     tok = Tokenizer.from_file(model_file(tmp_path, kind, byte_fallback=False))
     text = text_of(3, 400_000)
     (tmp_path / "a.txt").write_bytes(text)

@@ -53,7 +53,7 @@ def counted(lines: list[str], rules: c_train.Rules, **options: Any) -> Counter[b
 
 
 def plainly(lines: list[str], rules: c_train.Rules, symbols: tuple[bytes, ...], delimiter: bytes) -> Counter[bytes]:
-    """Cut between two characters that no piece may contain, except between a digit and a space."""
+    """Cut between two characters if no piece may contain the pair; next to a space, a digit counts as a letter."""
     units: Counter[bytes] = Counter()
     for line in lines:
         text = b"" if "\u2585" in line else normalizer().normalize(line.encode())

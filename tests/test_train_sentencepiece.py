@@ -81,7 +81,7 @@ def test_tiny_corpora(corpus: list[str], kind: str, name: str, vocab_size: int) 
 
 
 def has_same_piece_twice(corpus: list[str]) -> bool:
-    """Whether a text contains "xxx" or "xyxy", which may lead to pairs with the same piece and count."""
+    """Whether a text contains a repeat such as "xx" or "xyxy", which can create pairs with the same piece and count."""
     joined = "\n".join(corpus)
     return any(joined[i : i + n] == joined[i + n : i + 2 * n] for n in (1, 2, 3) for i in range(len(joined)))
 

@@ -1,4 +1,4 @@
-"""Every command that takes token files takes those of a byte-level model with ids above 65,535, which are uint32."""
+"""Every command that reads token files also reads uint32 ones, of a byte-level model with ids above 65,535."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_reading_commands(tokens: Path, model: Path, tmp_path: Path) -> None:
     run("verify", tokens)
     run("verify", tokens, tmp_path / "a.txt", "-m", model)
     run("detokenize", tokens, "-m", model, "-o", tmp_path / "back.txt")
-    text = (tmp_path / "a.txt").read_text(encoding="utf-8").replace("<|other|>", "")  # as decode --skip-special
+    text = (tmp_path / "a.txt").read_text(encoding="utf-8").replace("<|other|>", "")  # as decode --skip-special does
     assert (tmp_path / "back.txt").read_text(encoding="utf-8") == text
     assert run("decode", "-m", model, *expected(model)[3]) == "ab\n"
     assert run("decode", "-m", model, "--skip-special", *expected(model)[3]) == "ab\n"

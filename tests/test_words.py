@@ -1,4 +1,4 @@
-"""Words of an index: every answer equals a linear search over the decoded documents; damaged files are errors."""
+"""Words of an index: answers equal those of a linear search of the decoded documents; damaged files are errors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SEPARATORS = [" ", ", ", "\n", " – ", "... ", b"\xff".decode("utf-8", "surroga
 
 
 def make(folder: Path, documents: list[list[bytes]], **options: Any) -> Any:
-    """An index of token files, one for each list of documents, with words."""
+    """An index with words, of one token file for each list of documents."""
     tokenizer = Tokenizer.from_pieces(PIECES, eod=len(PIECES))
     tokenizer.save(folder / "m.utk")
     paths = []
@@ -155,7 +155,7 @@ def test_orders_list_every_match_once(index: Any, texts: list[list[bytes]], docu
 
 
 def test_models_that_drop_the_first_space(tmp_path: Path) -> None:
-    """The places of words in long documents are right although decoding drops a space."""
+    """The positions of words in long documents are correct even though decoding drops a space."""
     golden = Path(__file__).parent / "golden/models/unigram.utk.zst"
     data = zstandard.ZstdDecompressor().decompress(golden.read_bytes(), max_output_size=1 << 26)
     (tmp_path / "m.utk").write_bytes(data)
@@ -193,7 +193,7 @@ def test_lists_of_words(index: Any, documents: list[list[str]]) -> None:
 @settings(deadline=None)
 @given(st.text(max_size=8))
 def test_equal_forms_are_consecutive(word: str) -> None:
-    """If words are equal in a weaker form, their sort keys begin alike."""
+    """If words have the same folded form, their sort keys begin alike."""
     for other in (word.upper(), word.lower(), word.title(), word.casefold()):
         if Folding(case=True).of(other) == Folding(case=True).of(word):
             assert sort_key(other)[:2] == sort_key(word)[:2]
@@ -229,7 +229,7 @@ def test_words_are_updated(tmp_path: Path) -> None:
 
 
 def test_damaged_files_are_errors(tmp_path: Path) -> None:
-    """Every byte that is changed is an error, or gives an answer without reading outside the arrays."""
+    """A change to any byte causes an error, or answers that do not read outside the arrays."""
     make(tmp_path, [[b"the fox, the Fox", b"a fox"]])
     rng, options = random.Random(1), WordOptions(ignore_case=True, wildcards=True)
     for name in ("lexicon.words", "00000.words"):

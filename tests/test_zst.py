@@ -31,7 +31,7 @@ def frame(data, level=3, window_log=None, **options):
 
 
 def frame_of_blocks(data, block_bytes, **options):
-    """A frame of unknown content size, with a block for every block_bytes."""
+    """A frame of unknown content size, with a block for every block_bytes bytes."""
     parameters = zstandard.ZstdCompressionParameters.from_level(3, write_checksum=True, **options)
     compressor = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
     out = b""

@@ -1,4 +1,5 @@
-/* compacts.h - small compact indexes made from symbols, and every query on one that may be damaged */
+/* compacts.h - builds small compact indexes from symbols, and runs every query on an index that may
+ * be damaged */
 #pragma once
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@ static inline int is_smaller_suffix(const uint16_t *ids, int64_t n, int64_t a, i
     return b < n && (a == n || ids[a] < ids[b]);
 }
 
-/* By insertion: n is small. */
+/* Insertion sort, because n is small. */
 static inline void sort_rows(const uint16_t *ids, int64_t n, uint32_t *sa)
 {
     for (int64_t k = 0; k < n; k++) {
@@ -24,8 +25,8 @@ static inline void sort_rows(const uint16_t *ids, int64_t n, uint32_t *sa)
     }
 }
 
-/* Writes the file to out[0..COMPACT_MAX_BYTES-1], and its size to *ret_bytes. Copies its arguments into
- * memory of exactly their size, because building overwrites them. */
+/* Writes the file to out[0..COMPACT_MAX_BYTES-1], and its size to *ret_bytes. Copies the arguments
+ * into memory of exactly their size, because building overwrites them. */
 static inline int32_t make_compact(const uint16_t *ids, const uint32_t *sa, int64_t n, int64_t k,
                                    int32_t block, int32_t locate, int32_t extract, int64_t budget,
                                    uint8_t *out, int64_t *ret_bytes, unitok_error *error)
@@ -55,7 +56,7 @@ static inline int32_t make_compact(const uint16_t *ids, const uint32_t *sa, int6
     return status;
 }
 
-/* Runs every query. Answers of a damaged index are wrong, but in range. */
+/* Runs every query. Answers from a damaged index may be wrong, but are in range. */
 static inline void use_compact(const unitok_compact *c)
 {
     unitok_compact_info info;

@@ -1,7 +1,7 @@
-/* fuzz_anchors.c - a libFuzzer target: the input makes two documents and pairs of places; ranges stay in the text, and
- * a second document that equals the first one repeats completely
+/* fuzz_anchors.c - a libFuzzer target: the input defines two documents and pairs of positions;
+ * ranges stay within the text, and a second document that equals the first is found as a repeat
  *
- * The input: u8 size of a window, u8 length of the first document, u8 cut, text. */
+ * The input: u8 window size, u8 length of the first document, u8 cut, text. */
 #include "word_rules.h"
 
 #include <stdlib.h>

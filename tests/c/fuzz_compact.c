@@ -1,8 +1,8 @@
-/* fuzz_compact.c - a libFuzzer target: damaged compact indexes are refused or give answers, and are
- * never read out of bounds
+/* fuzz_compact.c - a libFuzzer target: damaged compact indexes are rejected or return answers, and
+ * are never read out of bounds
  *
- * The input: u8 number of tokens, u8 symbols, u8 options, that many tokens of a byte, then changes to
- * the file: u8 section (of the footer: COMPACT_SECTIONS), u16 place, u8 value. */
+ * The input: u8 number of tokens, u8 symbols, u8 options, the tokens, of one byte each, then
+ * changes to the file: u8 section (of the footer: COMPACT_SECTIONS), u16 position, u8 value. */
 #include "compacts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes);

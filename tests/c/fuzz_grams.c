@@ -1,7 +1,7 @@
-/* fuzz_grams.c - a libFuzzer target: the input makes items and a document; every item that is long enough is found in
- * itself, and the words of the document are divided the same in two runs
+/* fuzz_grams.c - a libFuzzer target: the input defines two items, which are also the documents;
+ * every n-gram of an item is found in it, and all hits are within bounds
  *
- * The input: u8 n, u8 min_units, u8 length of the first item, text: two items, which are also the documents. */
+ * The input: u8 n, u8 min_units, u8 length of the first item, then the text of both. */
 #include "word_rules.h"
 
 #include <stdlib.h>

@@ -71,7 +71,7 @@ static inline void pieces_add(struct pieces *p, const void *piece, int64_t n_byt
     if (n_bytes <= 0 || p->n == PIECES_MAX || end + n_bytes > PIECES_BYTES_MAX) return;
     if (pieces_find(p, piece, n_bytes) >= 0) return;
     memcpy(p->data + end, piece, (size_t)n_bytes);
-    p->ids[p->n] = p->n * 7 % 4001 + 1; /* not ascending, and not from 0 */
+    p->ids[p->n] = p->n * 7 % 4001 + 1; /* neither ascending nor starting at 0 */
     p->offsets[++p->n] = end + n_bytes;
 }
 

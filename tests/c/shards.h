@@ -76,7 +76,7 @@ static inline const uint8_t *toy_piece(const struct toy *toy, int id, int64_t *r
     return toy->data + toy->offsets[id];
 }
 
-/* Whether piece a precedes piece b in byte order, or equals it with a smaller number. */
+/* Whether piece a precedes piece b in byte order, or equals it and has a smaller number. */
 static inline int toy_before(const struct toy *toy, int a, int b)
 {
     int64_t n, m;

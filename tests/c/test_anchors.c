@@ -1,5 +1,5 @@
-/* test_anchors.c - repeats of text between guard pages, against a search that compares all windows; and without memory
- */
+/* test_anchors.c - compares repeats of text with a search that compares all windows, between guard
+ * pages and with failing allocations */
 #define _DEFAULT_SOURCE
 #include "check.h"
 #include "clean/anchors.h"
@@ -12,7 +12,7 @@
 #define MAX_DOCUMENTS 4
 #define MAX_RECORDS 2000
 
-/* Random text of few different parts, which ends anywhere in a character. */
+/* Random text made from a few different parts; it may end inside a character. */
 static int64_t random_text(uint8_t *ret, int64_t n_bytes)
 {
     static const char *const parts[] = {"a", "B ", "b", " ", "ab ab ", "\xC3\x9F", "\n", "\xFF"};
@@ -25,7 +25,7 @@ static int64_t random_text(uint8_t *ret, int64_t n_bytes)
     return n;
 }
 
-/* Marks the bytes in windows of n bytes that repeat, by the definition. */
+/* The definition: marks the bytes of every window of n bytes that is a repeat. */
 static void naive(const uint8_t *text, const int64_t *offsets, int64_t n_documents, int64_t n,
                   int all_copies, int64_t first, uint8_t *ret)
 {
@@ -48,7 +48,7 @@ static void random_bounds(int64_t *offsets, int64_t n_documents, int64_t n_bytes
     offsets[n_documents] = n_bytes;
 }
 
-/* Runs all steps in memory; returns the number of ranges, or -1 without memory. */
+/* Runs all steps in memory; returns the number of ranges, or -1 if allocation fails. */
 static int64_t find_all(const unitok_anchors *anchors, const uint8_t *text, const int64_t *offsets,
                         int64_t n_documents, int all_copies, int64_t first, int64_t *ranges)
 {
@@ -111,7 +111,7 @@ static void test_bytes(void)
     guard_free(&guard);
 }
 
-/* Cuts stay within the ranges and documents, and what they leave has the right size. */
+/* Cuts stay within the ranges and documents, and the remaining text has the right size. */
 static void test_cuts(void)
 {
     unitok_word_rules *rules;
@@ -150,7 +150,7 @@ static void test_cuts(void)
     unitok_word_rules_free(rules);
 }
 
-/* Pairs with places outside the text, or without a window, are ignored. */
+/* Pairs whose positions are outside the text, or have no complete window, are ignored. */
 static void test_damaged_pairs(void)
 {
     unitok_anchors *anchors;

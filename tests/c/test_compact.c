@@ -1,5 +1,5 @@
-/* test_compact.c - compact indexes between guard pages: against a sorted list of suffixes, damaged, and
- * with failing allocations */
+/* test_compact.c - compares compact indexes with a sorted list of suffixes, between guard pages;
+ * damaged indexes and failing allocations */
 #define _DEFAULT_SOURCE
 
 #include "test_alloc.h"
@@ -85,8 +85,8 @@ static void test_random(int n_rounds)
     }
 }
 
-/* The file has guard pages on both sides in turn, and bytes that are changed at random: a few, or all
- * of a section. */
+/* Places the file before or after a guard page, and changes some bytes at random: a few, or most of
+ * a section. */
 static void test_damaged(int n_rounds)
 {
     for (round_ = 0; round_ < n_rounds; round_++) {
@@ -170,7 +170,7 @@ static void test_out_of_memory(int n_rounds)
     }
 }
 
-/* A sequence of bits must be a sequence of codewords, whatever the counts. */
+/* Every sequence of bits must be a sequence of codewords, whatever the counts. */
 static void test_codes(int n_rounds)
 {
     for (round_ = 0; round_ < n_rounds; round_++) {
@@ -228,7 +228,7 @@ static void open_toy(struct compact_toy *t)
                        1000, built, &t->n_bytes, &error) == UNITOK_OK);
 }
 
-/* Opens the file that is in `built`; returns 0 if it is refused. */
+/* Opens the file that is in `built`; returns 0 if it is rejected. */
 static int open_built(struct compact_toy *t)
 {
     unitok_error error;
@@ -249,7 +249,7 @@ static void close_toy(struct compact_toy *t)
     toy_free(&t->toy);
 }
 
-/* Counts and finds a text of letters, which may occur. Returns the first failure. */
+/* Counts and finds a text of letters, which may or may not occur. Returns the first failure. */
 static int32_t search_toy(const struct compact_toy *t, const uint8_t *q, int64_t m,
                           int64_t max_work, int64_t *ret_count, int64_t *ret_found)
 {

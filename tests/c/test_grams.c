@@ -1,5 +1,5 @@
-/* test_grams.c - n-grams in documents between guard pages, against a search that compares all units; and without
- * memory */
+/* test_grams.c - compares the n-grams found in documents with a search that compares all units,
+ * between guard pages and with failing allocations */
 #define _DEFAULT_SOURCE
 #include "check.h"
 #include "clean/grams.h"
@@ -13,7 +13,7 @@
 #define MAX_ITEMS 5
 #define MAX_HITS 4000
 
-/* Random text of few different words, which ends anywhere in a character. */
+/* Random text made from a few different words; it may end inside a character. */
 static int64_t random_text(uint8_t *ret, int64_t n_bytes)
 {
     static const char *const parts[] = {"a",        "B ",           "b",    " ",       "ss",
@@ -27,7 +27,7 @@ static int64_t random_text(uint8_t *ret, int64_t n_bytes)
     return n;
 }
 
-/* Each occurrence of an n-gram of bytes in a document, found by comparing them all. */
+/* Counts the occurrences of n-grams of bytes in a document by comparing them all. */
 static int64_t naive_bytes(const uint8_t *items, const int64_t *bounds, int64_t n_items,
                            const uint8_t *text, int64_t n_text, int64_t n, int64_t min_units)
 {
@@ -98,7 +98,8 @@ static void test_random(void)
     unitok_word_rules_free(rules);
 }
 
-/* Words that collide for one seed do not for another: of 1000 words, those with the smallest hashes differ. */
+/* Hashes depend on the seed, so words that collide with one seed do not with another: of 1000
+ * words, a different one has the smallest hash. */
 static void test_seeds(void)
 {
     int smallest[2] = {0, 0};
@@ -128,7 +129,7 @@ static void test_seeds(void)
     CHECK(smallest[0] != smallest[1] && factors[0] != factors[1]);
 }
 
-/* Each allocation fails in turn: no crash, no leak, and the error is the right one. */
+/* Each allocation fails in turn: nothing crashes or leaks, and the status reports the failure. */
 static void test_without_memory(void)
 {
     const char *text = "one two three four five six seven One two THREE four a b c d e f g h i j";

@@ -194,8 +194,8 @@ static void check_long_piece(uint64_t *heads, uint32_t *singles)
     }
 }
 
-/* After a trial in which the memo missed one of every `missed` bytes (0: none), returns whether the lanes
- * take a chunk for which only the trial decides. */
+/* After a trial in which the memo missed one of every `missed` bytes (0: none), returns whether the
+ * lanes take a chunk for which only the trial decides. */
 static int try_memo(lanes_turn *turn, int64_t missed)
 {
     memo_use trial = {LANES_TRIAL_BYTES, missed ? LANES_TRIAL_BYTES / missed : 0};

@@ -1,5 +1,5 @@
-/* word_rules.h - small rules of words: ASCII letters and digits without case; U+00DF is ss, U+0301 a mark, and
- * U+3042 to U+3093 are alone */
+/* word_rules.h - small word rules: ASCII letters and digits, ignoring case; U+00DF folds to ss,
+ * U+0301 is a mark, and each character from U+3042 to U+3093 is a word */
 #pragma once
 
 #include <string.h>
