@@ -219,7 +219,7 @@ def test_shared_charsmaps(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "nfc", "identity"])
 def test_named_rules(name: str) -> None:
-    """Normalizes every character below U+20000, before a combining character and alone."""
+    """Normalizes every character below U+20000, alone and before a combining character."""
     spm = pytest.importorskip("sentencepiece")
     try:
         reference = spm.SentencePieceNormalizer(rule_name=name)

@@ -45,7 +45,7 @@ def opened(paths, limit_bytes=1 << 20, enough_bytes=1 << 20, max_frame_bytes=MAX
 
 
 def do_one(ahead) -> bool:
-    """Run one task, if there is any, as an idle thread does."""
+    """Run one task, if there is any, as an idle thread would."""
     with ahead.changed:
         task = ahead.claim()
     if task is not None:

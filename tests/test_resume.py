@@ -34,7 +34,7 @@ WORDS = ["the", "cat", " the", "である", "a", "aaaa", "\n", " ", '"', "x" * 5
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory) -> Path:
-    """A folder with a model "toy" and a folder "in": lines, one long line, JSON lines in frames, gzip, empty."""
+    """A folder with the model "toy" and the folder "in": lines, one long line, JSON Lines in frames, gzip, empty."""
     folder = tmp_path_factory.mktemp("corpus")
     models.greedy("the", " the", "aa", b"ab" * 20).save(folder / "toy")
     (folder / "in").mkdir()

@@ -39,7 +39,7 @@ def test_every_string_over_three_symbols(n: int) -> None:
 
 @st.composite
 def texts(draw: st.DrawFn) -> list[int]:
-    """Random texts and repetitive texts, of few and of many symbols."""
+    """Random texts and repetitive texts, with few and with many symbols."""
     symbols = st.integers(0, draw(st.sampled_from([0, 1, 2, 9, 255])))
     part = draw(st.lists(symbols, max_size=40))
     shape = draw(st.sampled_from(["once", "twice", "many", "sawtooth"]))

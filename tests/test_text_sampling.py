@@ -1,4 +1,4 @@
-"""Samples of SentencePiece models: their distribution equals an enumeration, and they depend only on the seed."""
+"""Samples of SentencePiece models: their distribution matches an enumeration, and they depend only on the seed."""
 
 from __future__ import annotations
 

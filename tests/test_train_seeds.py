@@ -20,7 +20,7 @@ UNITS = st.dictionaries(st.text("ab\u2581éж東", min_size=1, max_size=7), st.i
 def seeds(units: dict[str, int], rules: c_train.Rules, min_leaf: int) -> Counter[bytes]:
     """A string is a seed if it occurs at several positions and is not always followed by the same byte. Otherwise, a
     complete unit, or the longest beginning of a unit that a piece can hold, is a seed if it is short or frequent; of
-    several units with the same beginning, the most frequent one counts."""
+    several units with the same beginning, only the most frequent one counts."""
     weights: Counter[bytes] = Counter()
     followers: defaultdict[bytes, list[int]] = defaultdict(list)
     for unit, count in units.items():

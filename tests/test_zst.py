@@ -188,7 +188,7 @@ def test_zst_dictionary_and_window():
 
 
 def test_zst_bomb(tmp_path):
-    """100 MB of zeros, in 64 KiB buffers: the memory of Python and the process does not grow."""
+    """100 MB of zeros, in 64 KiB buffers: neither Python's memory nor the process's grows."""
     path = tmp_path / "bomb.zst"
     path.write_bytes(frame(bytes(100_000_000)))
     check_bomb(path, "zst")

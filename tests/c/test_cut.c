@@ -174,8 +174,8 @@ static int64_t random_atoms(uint8_t *ret, int64_t most)
  *
  * - the pattern divides each segment where it divides the text;
  * - inside a piece of the pattern, no piece of the vocabulary lies across a cut;
- * - an unmerged piece matches only a complete piece of the pattern, so that is not cut if it equals
- *   one, and no part of it that cuts create equals one. */
+ * - an unmerged piece matches only a complete piece of the pattern: no piece of the pattern that
+ *   equals an unmerged one is cut, and no part that a cut creates equals one. */
 static void check_cuts_of_pattern(const pattern *p, const uint8_t *text, int64_t n_bytes,
                                   const uint16_t *cuts, int64_t n)
 {
