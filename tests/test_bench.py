@@ -267,30 +267,37 @@ def test_vocabularies_means(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Our value, the peer's and the ratio, for rates and times, and for rows with the peer's value."""
+    """Our value, the peer's and the ratio, for rates and times, for rows with the peer's value, and without a peer."""
     monkeypatch.syspath_prepend(ROOT / "tools")
     bench_report = importlib.import_module("bench_report")
-    rate = bench_report.Headline("encoding", "encode", {"corpus": "en"}, "MB/s", "times", "MB/s", "other")
-    time = bench_report.Headline("training", "train", {}, "s", "times", "s", "other", is_time=True)
-    theirs = bench_report.Headline("pipelines", "pipelines", {}, "rate", "ours to it", "k/s", "other", of_peer=True)
+    rate = bench_report.Headline("encoding", "encode", {"corpus": "en"}, "MB/s", "MB/s", "times", "other")
+    time = bench_report.Headline("training", "train", {}, "s", "s", "times", "other", is_time=True)
+    theirs = bench_report.Headline("pipelines", "pipelines", {}, "rate", "k/s", "ours to it", "other", of_peer=True)
+    alone = bench_report.Headline("alone", "count -m {gpt2}", {}, "us", "µs")
     found = {
         "encode": [{"corpus": "ja", "MB/s": 1.0, "times": 9.0}, {"corpus": "en", "MB/s": 300.0, "times": 6.0}],
         "train": [{"s": 2.0, "times": 4.0}],
         "pipelines": [{"rate": 10.0, "ours to it": 30.0}],
+        f"count -m {tmp_path}": [{"us": 7.0}],
     }
-    monkeypatch.setattr(bench_report, "HEADLINES", [rate, time, theirs])
+    monkeypatch.setattr(bench_report, "HEADLINES", [rate, time, theirs, alone])
     monkeypatch.setattr(bench_report, "rows_of", lambda command, _: found[command])
-    done = CliRunner().invoke(bench_report.report, ["--out", str(tmp_path / "x"), "--runs", "2"])
+    argv = ["--out", str(tmp_path / "x"), "--runs", "2"]
+    done = CliRunner().invoke(bench_report.report, [*argv, "--gpt2", str(tmp_path)])
     assert done.exit_code == 0, done.output
     assert (tmp_path / "x/report.csv").read_text().splitlines()[1:] == [
         'encoding,300 MB/s,"other, 50 MB/s",6 × (6 to 6)',
         'training,2 s,"other, 8 s",4 × (4 to 4)',
         'pipelines,300 k/s,"other, 10 k/s",30 × (30 to 30)',
+        "alone,7 µs,,",
     ]
     assert (tmp_path / "x/report.md").read_text().count("| encoding | 300 MB/s |") == 1
     assert (tmp_path / "x/report.svg").stat().st_size > 1000
+    done = CliRunner().invoke(bench_report.report, argv)
+    assert "alone: left out; use --gpt2 FILE" in done.output
+    assert "alone" not in (tmp_path / "x/report.csv").read_text()
     found["train"] = []
-    done = CliRunner().invoke(bench_report.report, ["--out", str(tmp_path / "x")])
+    done = CliRunner().invoke(bench_report.report, argv)
     assert done.exit_code == 1 and "is other installed?" in done.output
 
 

@@ -45,14 +45,16 @@ if __name__ == "__main__":
     click.option("--grams", type=int, default=1_000_000, show_default=True, help="N-grams of the benchmark."),
     click.option("--hits", type=float, default=0.01, show_default=True, help="Share of documents with an item."),
     click.option("--megabytes", type=float, default=2.0, show_default=True, help="Text for datatrove."),
-    click.option("--peer-python", metavar="PYTHON", help="Python with datatrove, spacy, orjson and xxhash<4."),
+    click.option("--peer-python", "peer_pythons", multiple=True, envvar="PYUNITOK_PEERS", metavar="datatrove=PYTHON",
+                 help="Python with datatrove, spacy, orjson and xxhash<4."),
 )  # fmt: skip
 def decontaminate(bench: Bench, gigabytes: float, threads: int, grams: int, hits: float, megabytes: float,
-                  peer_python: str | None) -> Report:  # fmt: skip
+                  peer_pythons: tuple[str, ...]) -> Report:  # fmt: skip
     """Drop documents with 13 words of an item. Documents consist of random words, which normalization does not change.
 
     The time of one document is subtracted. datatrove gets a part of the corpus and of the items.
     """
+    peer_python = dict(given.split("=", 1) for given in peer_pythons).get("datatrove")
     rng = random.Random(1)
     words = ["".join(rng.choices(string.ascii_lowercase, k=rng.randint(2, 10))) for _ in range(N_WORDS)]
     items = [" ".join(rng.choices(words, k=ITEM_WORDS)) for _ in range(grams // (ITEM_WORDS - N + 1))]
@@ -62,13 +64,16 @@ def decontaminate(bench: Bench, gigabytes: float, threads: int, grams: int, hits
         (folder / "items.jsonl").write_text("".join(json.dumps({"q": item}) + "\n" for item in items))
         ours = partial(_ours, folder, threads)
         for name in sizes:
-            if ours(name) != kept[name]:
+            ours(name)
+            if _ids(folder / "ours.jsonl") != kept[name]:
                 raise fail("the command does not keep exactly the documents without items")
         functions: dict[str, Callable[[], object]] = {"all": partial(ours, "all"), "start": partial(ours, "start")}
         if peer_python:
-            for name in ("part", "start"):
+            for name in ("start", "part"):
                 functions[f"datatrove {name}"] = partial(_theirs, folder, peer_python, name)
-            if _theirs(folder, peer_python, "part") != kept["part"]:
+                functions[f"datatrove {name}"]()
+            found = [id_ for path in sorted((folder / "datatrove/clean").iterdir()) for id_ in _ids(path)]
+            if found != kept["part"]:
                 raise fail("datatrove keeps other documents")
         seconds = bench.interleave(functions)
         argv = _command(folder, threads, "all")
@@ -138,17 +143,15 @@ def _command(folder: Path, threads: int, name: str) -> list[str]:
             "--overwrite"]  # fmt: skip
 
 
-def _ours(folder: Path, threads: int, name: str) -> list[str]:
+def _ours(folder: Path, threads: int, name: str) -> None:
     run(_command(folder, threads, name))
-    return _ids(folder / "ours.jsonl")
 
 
-def _theirs(folder: Path, python: str, name: str) -> list[str]:
+def _theirs(folder: Path, python: str, name: str) -> None:
     out, script = folder / "datatrove", folder / "run_datatrove.py"
     shutil.rmtree(out, ignore_errors=True)
     script.write_text(DATATROVE)
     run([python, str(script), str(folder / name), str(folder / "items.jsonl"), str(out)], {"HF_HUB_OFFLINE": "1"})
-    return [id_ for path in sorted((out / "clean").iterdir()) for id_ in _ids(path)]
 
 
 def _ids(path: Path) -> list[str]:
