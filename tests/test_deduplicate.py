@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 from collections.abc import Iterator
 from itertools import accumulate
@@ -202,7 +203,7 @@ def test_command(corpus: Path) -> None:
     lines = decompressed(corpus / "in/a/x.jsonl.zst").splitlines(keepends=True)
     written = decompressed(corpus / "clean/a/x.jsonl.zst").splitlines(keepends=True)
     assert written[:5] == lines[:5]  # the first copy of the phrase, and lines without it
-    assert json.loads(written[5])["text"] == document(5).replace(". " + PHRASE, "")
+    assert json.loads(written[5])["text"] == document(5).replace(" " + PHRASE, "")  # "5.25": the words remain two
     assert [json.loads(line)["id"] for line in written] == [*range(50), *range(51, 200)]
     assert all(json.loads(line)["n"] == 1.5 for line in written)
     ranges = [json.loads(line) for line in decompressed(corpus / "ranges.jsonl.zst").splitlines()]
@@ -227,6 +228,15 @@ def test_against_and_all_copies(corpus: Path) -> None:
         written = (corpus / name).read_bytes().splitlines(keepends=True)
         assert len(written) == 100 and PHRASE[:-1] not in "".join(map(bytes.decode, written))
         assert [line for k, line in enumerate(written) if k % 5] == [line for k, line in enumerate(lines) if k % 5]
+
+
+def test_windows_within_a_word_remain(corpus: Path) -> None:
+    word = "".join(random.Random(1).choices("abcdefgh", k=300))
+    (corpus / "long.jsonl").write_text("".join(json.dumps({"text": f"{k} {word}{k}"}) + "\n" for k in range(2)))
+    left = b"windows that still repeat: 202, formerly 202; "  # of the word and the space before it
+    assert left + b"--repeat removes more" in clean(corpus, inputs="long.jsonl", out="once.jsonl").stdout
+    done = clean(corpus, "--repeat", inputs="long.jsonl", out="more.jsonl")
+    assert left + b"they contain no complete word" in done.stdout
 
 
 def test_text_and_parquet(corpus: Path) -> None:

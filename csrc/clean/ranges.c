@@ -124,8 +124,21 @@ static document whole_lines(const uint8_t *text, int64_t n, document range)
     return range;
 }
 
-/* Shrinks a range of a text of n bytes to words. `io_word` is the last word found; all words to be
- * found end at or after its end. */
+/* Whether the characters before and after a range are one word without it. */
+static int joins_words(const unitok_word_rules *rules, const uint8_t *text, int64_t n,
+                       document range)
+{
+    if (range.begin == 0 || range.end >= n) return 0;
+    int64_t at = character_begin(text, n, range.begin - 1), n_bytes;
+    uint32_t before = word_class(word_entry_at(rules, text, n, at, &n_bytes));
+    uint32_t after = word_class(word_entry_at(rules, text, n, range.end, &n_bytes));
+    if (after == UNITOK_WORD_MARK) return before != 0;
+    return after == UNITOK_WORD_JOINED && before != 0 && before != UNITOK_WORD_ALONE;
+}
+
+/* Shrinks a range of a text of n bytes to words, and by its first character if the words around it
+ * would otherwise become one. `io_word` is the last word found; all words to be found end at or
+ * after its end. */
 static document whole_words(const unitok_word_rules *rules, const uint8_t *text, int64_t n,
                             document range, word *io_word)
 {
@@ -136,6 +149,10 @@ static document whole_words(const unitok_word_rules *rules, const uint8_t *text,
             if (!word_next(rules, text, n, io_word->end, io_word)) *io_word = (word){n, n + 1, 0};
         if (io_word->begin < at && is_end) range.end = io_word->begin;
         else if (io_word->begin < at) range.begin = io_word->end;
+    }
+    if (range.begin < range.end && joins_words(rules, text, n, range)) {
+        int length = utf8_length(text + range.begin, n - range.begin);
+        range.begin += length ? length : 1;
     }
     return range;
 }

@@ -85,7 +85,7 @@ def deduplicate(
     report_formats(job.files.sources)
     with _StepMeter(job, "the same command" + " without --overwrite" * overwrite) as listener:
         summary = job.run(listener.show)
-    _print(summary)
+    _print(summary, f"they contain no complete {values['cut']}" if values["repeat"] else "--repeat removes more")
     if json_path:
         write_report(Path(json_path), json.dumps(asdict(summary), indent=1).encode() + b"\n")
     if summary.skipped:
@@ -116,7 +116,7 @@ class _StepMeter:
         self._meter.show(progress)
 
 
-def _print(summary: Deduplicated) -> None:
+def _print(summary: Deduplicated, hint: str) -> None:
     done = "already complete: " if summary.is_complete_already else ""
     share = summary.removed_bytes / summary.bytes if summary.bytes else 0
     click.echo(
@@ -124,6 +124,4 @@ def _print(summary: Deduplicated) -> None:
         f" {summary.affected:,} of {count(summary.read, 'document')}; {summary.written:,} written"
     )
     if summary.windows_left:
-        click.echo(
-            f"windows that still repeat: {summary.windows_left:,}, formerly {summary.windows:,}; --repeat removes more"
-        )
+        click.echo(f"windows that still repeat: {summary.windows_left:,}, formerly {summary.windows:,}; {hint}")

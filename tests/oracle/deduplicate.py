@@ -82,12 +82,26 @@ def removed(
     for begin, end in ranges:
         begins, ends = [k for k in places if begin <= k], [k for k in places if k <= end]
         if begins and ends and begins[0] < ends[-1]:
-            ret.append((begins[0], ends[-1]))
+            begin, end = begins[0], ends[-1]
+            if cut == "word" and joins_words(text, begin, end):  # the first character remains
+                begin = bounds(text, "char")[bounds(text, "char").index(begin) + 1]
+            if begin < end:
+                ret.append((begin, end))
     n_removed = sum(end - begin for begin, end in ret)
     is_dropped = sum(end - begin for begin, end in ranges) > max_share * len(text)
     if is_dropped or (n_removed and len(text) - n_removed < min_left):
         return [(0, len(text))] if text else []
     return ret
+
+
+def joins_words(text: bytes, begin: int, end: int) -> bool:
+    """Whether the characters before and after a range are one word without it."""
+    places = bounds(text, "char")
+    if begin == 0 or end == len(text):
+        return False
+    before = text[places[places.index(begin) - 1] : begin]
+    after = text[end : places[places.index(end) + 1]]
+    return any(a < len(before) < b for a, b in words_of(before + after))
 
 
 def without(text: bytes, ranges: Sequence[Range]) -> bytes:
