@@ -57,7 +57,7 @@ def made(tmp_path_factory):
 
 
 def _places(value, path=()):
-    """The path of every value inside a value."""
+    """The paths of all values nested in a value."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else []
     for key, inner in items:
         yield (*path, key)
@@ -89,7 +89,7 @@ def _read_in_every_way(path, text, toy):
 
 @given(st.data())
 def test_mutated(made, data):
-    """Regression: ten mutations caused a traceback."""
+    """Regression: ten of the mutations caused a traceback."""
     path, manifest, toy = made
     manifest = json.loads(json.dumps(manifest))
     places = list(_places(manifest))

@@ -62,7 +62,7 @@ def test_all_shards_merged_are_the_whole_run(toy, corpus, count):
     tokenize(
         make_plan(inputs.find([str(corpus / "in")]), corpus / "ids", toy, 300, b"\n"),
         Callbacks(on_start=started.append),
-    )  # the undivided command finds a finished run
+    )  # without --shard, the command finds a finished run
     assert started[0].complete
 
 
@@ -180,7 +180,7 @@ def test_damaged_parts(toy, corpus):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+@pytest.mark.skipif(sys.platform != "linux", reason="requires /proc")
 @pytest.mark.parametrize("power", [False, True])
 def test_a_merge_stopped_at_any_call(toy, corpus, power):
     command = ["tokenize", "in", "-m", "toy", "-o", "part", "--doc", "line", "--metadata", "--shard"]

@@ -21,13 +21,13 @@ def test_named_rules_match_sentencepiece(name: str) -> None:
     except metadata.PackageNotFoundError:
         pytest.skip("sentencepiece is not installed")
     if version != "0.2.3":
-        pytest.skip(f"sentencepiece {version} may have other rules")
+        pytest.skip(f"sentencepiece {version} may have different rules")
     assert charsmap.named(name) == files[f"{name}.bin"].read_bytes()
 
 
 @pytest.mark.slow
 def test_named_rules_match_unicode() -> None:
-    """Rules whose characters are assigned in this Python's version of Unicode give the NFKC forms."""
+    """Rules produce NFKC forms if this Python's version of Unicode assigns their characters."""
     rules = charsmap.decompile(charsmap.named("nfkc") or b"")
     known = [(key, value) for key, value in rules if all(unicodedata.category(c) != "Cn" for c in key)]
     assert len(known) > 200_000

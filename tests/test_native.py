@@ -111,7 +111,7 @@ def works(tok: Tokenizer, text: bytes) -> None:
 
 
 def hostile(data: bytearray) -> None:
-    """Assert that the file is rejected with a clear error, or that its model encodes and decodes anything."""
+    """Assert that the file is rejected with a clear error, or that its model encodes and decodes any text."""
     for engine in ENGINES:
         try:
             model, about = read(sign(data), engine)
@@ -130,7 +130,7 @@ def hostile(data: bytearray) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_hostile_changes(seed: int) -> None:
-    """Damages every section equally often, whatever its size, and corrects the checksum."""
+    """Each section is damaged equally often, whatever its size, and the checksum is corrected."""
     rng = random.Random(seed)
     good = file_of(small())
     sections = list_sections(good)
@@ -146,7 +146,7 @@ def test_hostile_changes(seed: int) -> None:
 
 
 def list_sections(data: bytes) -> list[tuple[int, int]]:
-    """The (begin, end) of the header, double array, cuts, lengths of pieces, pieces and JSON."""
+    """The (begin, end) of the header, double array, cuts, piece lengths, pieces and JSON."""
     image, n_ids, n_units = (int.from_bytes(data[at : at + 4], "little") for at in (24, 32, 52))
     units = HEADER_BYTES + 8 * n_units
     pieces = image - (int.from_bytes(data[56:64], "little") + 7) // 8 * 8
@@ -266,7 +266,7 @@ def test_rwkv(tmp_path: Path, rwkv: Tokenizer) -> None:
 
 
 def test_a_trie_that_is_not_a_tree() -> None:
-    """A walk through such a trie might never end, and encoding could take quadratic time."""
+    """In a trie with a cycle or shared children, a walk might never end, or encoding could take quadratic time."""
     data = file_of(small())
     n_units = int(np.frombuffer(data[52:56], "<u4")[0])
     units = np.frombuffer(bytes(data[64 : 64 + 8 * n_units]), "<u8").copy()

@@ -22,7 +22,7 @@ from pyunitok.errors import VocabularyError
 from pyunitok.vocab import sentencepiece
 
 SPACE = "\u2581".encode()
-# Keys, replacements, symbols and texts consist of the same atoms; otherwise nothing would match. NUL comes last.
+# Keys, replacements, symbols and texts consist of the same atoms, so that keys match. NUL comes last.
 ATOMS = [
     *(c.encode() for c in " abAe\n\t猫かgéян한각\u0301\u3099\u0308\u093cन\u2581\u2581\u3000\ufffd😀𐐀"),
     b"  ", b"\xe2", b"\x96", b"\x81", b"\xe2\x96", b"\x96\x81", b"\xe3", b"\xff", b"\xed\xa0\x80", b"\xf0\x9f",
@@ -121,7 +121,7 @@ def is_whole(text: bytes) -> bool:
 
 
 def character_starts(text: bytes, escape: bool) -> list[int]:
-    """The position in the verbatim form of each byte of the compact form and of its end."""
+    """For each byte of the compact form, and for its end, the position in the verbatim form."""
     ret, i = [], 0
     while i < len(text):
         ret.append(i)
@@ -189,7 +189,7 @@ def shared_case(path: Path) -> tuple[c_text.Normalizer, sentencepiece.SentencePi
 
 @pytest.mark.parametrize("path", shared_params())
 def test_corpora_against_the_reference(path: Path) -> None:
-    """Every model normalizes a part of every corpus: lines, and longer texts cut inside characters."""
+    """Every model normalizes part of every corpus: lines, and longer texts that may begin or end inside a character."""
     normalizer, model, _ = shared_case(path)
     reference = load_reference(path.read_bytes())
     escape = bool(model.flags & library.MODEL_FLAGS["escape_whitespaces"])
@@ -297,8 +297,8 @@ LABELS = b"ab \xe6\x97\xa5\xc3\xa9\xf0\x9f\x98\x80"
 
 
 def shared(n_blocks: int, labels: list[int], first_leaf: int) -> bytes:
-    """A charsmap whose keys are all strings of `labels` up to a length. All nodes of a level have the same children, so
-    a few units encode very many keys."""
+    """A charsmap whose keys are all strings of `labels` up to a certain length. All nodes of a level have the same
+    children, so a few units encode very many keys."""
     units = [unit & 0xFF ^ 0xFF for unit in range(256 * n_blocks)]
     units[0] = 256 << 10
     for block in range(1, n_blocks - 1):
@@ -349,7 +349,7 @@ def test_shared_nodes(labels: list[int], text: bytes, first_leaf: int) -> None:
 
 
 def test_more_keys_than_can_be_counted() -> None:
-    """Regression: opening 255^5 keys in 7 KB took a minute, because every key was visited per pair of characters."""
+    """Regression: opening 255^5 keys in 7 KB took a minute: every key was visited for each pair of characters."""
     for n_blocks in (7, 200):
         text = "hello wé 日本 😀".encode() + bytes(range(256))
         blob = shared(n_blocks, list(range(1, 256)), n_blocks - 3)
@@ -357,7 +357,7 @@ def test_more_keys_than_can_be_counted() -> None:
 
 
 def test_a_cycle_without_keys() -> None:
-    """The reload test of sentencepiece uses this charsmap: all units are zero, so each is its own child for NUL."""
+    """This charsmap is from sentencepiece's reload test: all units are zero, so each is its own child for NUL."""
     blob = bytearray(1029)
     blob[1] = blob[5] = 4
     text = b"ab\0\0\0c  d\0"

@@ -42,7 +42,7 @@ def equal(one: Any, other: Any) -> bool:
 
 
 def check_alike(data: bytes) -> bool:
-    """If C can read the file, assert that protobuf, with checks of each piece, reads the same. Return whether C can."""
+    """Return whether C can read the file; if so, assert that protobuf, which checks each piece, reads the same."""
     usual = sentencepiece._read_usual(data, "toy")
     if usual is None:
         return False
@@ -146,7 +146,7 @@ def test_several_threads_encode_first(tmp_path: Path) -> None:
             assert list(pool.map(encode, [opened(tmp_path, BPE)] * 4)) == [expected] * 4
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="requires os.fork")
 def test_a_fork_while_another_thread_completes_a_model(tmp_path: Path) -> None:
     tok = opened(tmp_path, BPE)
     with c_model._completing["lock"]:  # as if another thread held it

@@ -87,7 +87,7 @@ def test_a_checkpoint_that_failed_ends_the_run(tmp_path, monkeypatch):
 
 
 def test_a_run_that_fails_during_its_first_checkpoint_can_be_resumed(tmp_path, monkeypatch):
-    """Regression: the files were removed because there was no journal, which was written a moment later."""
+    """Regression: the files were removed because the journal, written a moment later, did not exist yet."""
     def fail():
         with Output(tmp_path / "ids", RUN) as out:
             out.ids.write(memoryview(b"12"))

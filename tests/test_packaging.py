@@ -37,15 +37,15 @@ def test_version() -> None:
 
 
 def test_encodes() -> None:
-    """The compiled library works; every wheel runs this test."""
+    """The compiled library works. This test is run on every wheel."""
     tok = models.greedy("the", " the", eod=None)
     ids = tok.encode(b"the the\xff")
     assert ids.tolist() == [256, 257, 255]
     assert tok.decode_bytes(ids) == b"the the\xff"
 
 
-def test_help_starts_light() -> None:
-    """`pyunitok --help` imports neither commands nor the C library, and no dependency except click."""
+def test_help_imports_little() -> None:
+    """`pyunitok --help` imports no commands, no dependency except click, and not the C library."""
     heavy = {"numpy", "cffi", "_cffi_backend", "pyunitok._lib", "zstandard", "msgspec", "xxhash", "tqdm"}
     heavy |= {f"pyunitok.cli.{name}" for name in COMMANDS} | {"dataclasses", "json", "pathlib"}
     out = python(
@@ -60,8 +60,8 @@ def test_help_starts_light() -> None:
 
 
 @pytest.mark.parametrize(("name", "text"), [("a.txt", "a short text\n"), ("a.jsonl", '{"text": "a short text\\n"}\n')])
-def test_short_run_starts_light(tmp_path: Path, name: str, text: str) -> None:
-    """`pyunitok tokenize a.txt` imports no optional packages and no modules for training, indexing and search."""
+def test_a_short_run_imports_little(tmp_path: Path, name: str, text: str) -> None:
+    """`pyunitok tokenize a.txt` imports no optional packages, and no modules for training, indexing or search."""
     heavy = {"emoji", "fsspec", "kaomoji_dataset", "matplotlib", "pyarrow", "ray", "regex", "starlette", "uvicorn"}
     heavy |= {"pyunitok.train", "pyunitok.index", "pyunitok.cli.train"}
     (tmp_path / name).write_text(text)
@@ -77,14 +77,14 @@ def test_short_run_starts_light(tmp_path: Path, name: str, text: str) -> None:
     assert pyunitok.Tokenizer.default().decode_bytes(tokens[0][:-1]) == b"a short text\n"
 
 
-@pytest.mark.skipif(not C_FILES, reason="no source tree")
+@pytest.mark.skipif(not C_FILES, reason="requires the source tree")
 def test_c_files_begin_with_their_purpose() -> None:
     """Line 1 of each file in csrc/ states its name and its purpose."""
     nameless = [path.name for path in C_FILES if not path.read_text("utf-8").startswith(f"/* {path.name} - ")]
     assert nameless == []
 
 
-@pytest.mark.skipif(not C_FILES or sys.platform == "win32", reason="no source tree, or a compiler that ignores CC")
+@pytest.mark.skipif(not C_FILES or sys.platform == "win32", reason="requires the source tree, and not MSVC")
 def test_building_without_a_compiler(tmp_path: Path) -> None:
     """Regression: the message was only "No such file or directory: 'gcc'", after a warning from cffi."""
     pytest.importorskip("setuptools", minversion="77")
@@ -96,9 +96,9 @@ def test_building_without_a_compiler(tmp_path: Path) -> None:
     assert "no-such-compiler" in done.stderr and "apt-get install gcc libc6-dev python3-dev" in done.stderr
 
 
-@pytest.mark.skipif(not C_FILES, reason="no source tree")
+@pytest.mark.skipif(not C_FILES, reason="requires the source tree")
 def test_licence_files_are_shipped() -> None:
-    """setuptools puts `license-files` into sdist and wheel: LICENSE, and NOTICE with the credits of the vocabulary."""
+    """setuptools ships the `license-files`: LICENSE, and NOTICE, which credits the sources of the vocabulary."""
     assert 'license-files = ["LICENSE", "NOTICE"]' in (ROOT / "pyproject.toml").read_text("utf-8")
     assert (ROOT / "LICENSE").is_file() and (ROOT / "NOTICE").is_file()
 
@@ -107,8 +107,8 @@ def test_types_are_shipped() -> None:
     assert (Path(pyunitok.__file__).parent / "py.typed").is_file()
 
 
-def test_serve_without_its_packages_says_what_to_install(tmp_path: Path) -> None:
-    """`serve --help` works without them. Regression: the command's module imported starlette at the top."""
+def test_serve_names_the_packages_to_install(tmp_path: Path) -> None:
+    """`serve --help` works without starlette. Regression: the command's module imported it at the top."""
     start = "import sys; sys.modules['starlette'] = None; from pyunitok.cli import main; "
     assert "Usage:" in python(f"{start}sys.argv = ['pyunitok', 'serve', '--help']; main()")
     command = [sys.executable, "-c", f"{start}sys.argv = ['pyunitok', 'serve', {str(tmp_path)!r}]; main()"]
@@ -118,14 +118,14 @@ def test_serve_without_its_packages_says_what_to_install(tmp_path: Path) -> None
 
 
 def test_groups_list_their_commands() -> None:
-    """click-man writes manual pages for `commands`."""
+    """click-man finds the commands of a group in its attribute `commands`."""
     assert list(cli.commands) == list(COMMANDS)
     assert isinstance(train := cli.commands["train"], click.Group)
     assert {"unigram", "bpe"} < set(train.commands)
 
 
 @pytest.mark.skipif(not (ROOT / "setup.py").exists(), reason="setup.py is not in this tree")
-def test_which_pythons_a_wheel_serves() -> None:
+def test_python_versions_that_a_wheel_supports() -> None:
     limited_api = runpy.run_path(str(ROOT / "setup.py"), run_name="setup")["limited_api"]
     assert limited_api((3, 10), is_free_threaded=False, is_debug=False) == "cp310"
     assert limited_api((3, 15), is_free_threaded=False, is_debug=False) == "cp310"

@@ -15,7 +15,7 @@ from pyunitok._c import library
 
 
 @given(st.lists(st.binary(max_size=9) | st.text(max_size=5)))
-def test_is_the_list(documents: list[str | bytes]) -> None:
+def test_packed_behaves_like_a_list(documents: list[str | bytes]) -> None:
     items = [document.encode() if isinstance(document, str) else document for document in documents]
     for packed in (Packed.from_documents(documents), Packed.from_documents(iter(documents))):
         assert len(packed) == len(items)
@@ -28,7 +28,7 @@ def test_is_the_list(documents: list[str | bytes]) -> None:
                 packed[index]
 
 
-def test_not_copied() -> None:
+def test_arrays_are_not_copied() -> None:
     data, offsets = np.arange(6, dtype=np.uint16), np.array([1, 3, 3, 5])
     packed = Packed(data, offsets)
     assert np.shares_memory(packed.data, data) and np.shares_memory(packed.offsets, offsets)

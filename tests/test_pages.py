@@ -28,7 +28,7 @@ def read(file, limit=None, **options):
     """Read a file; return the number of texts, the sum of their bytes, and pyarrow's peak memory."""
     pool = pa.default_memory_pool()
     before, most, n_docs, n_bytes = pool.bytes_allocated(), 0, 0, 0
-    file = file if isinstance(file, RangeCache) else io.BytesIO(file.getvalue())  # because the reader closes it
+    file = file if isinstance(file, RangeCache) else io.BytesIO(file.getvalue())  # a copy, because the reader closes it
     reader = ParquetReader(file, "test", "text", len, **options)
     block = Block(np.empty(1 << 16, np.uint8))
     while reader.fill(block) and (limit is None or n_docs < limit):
@@ -73,7 +73,7 @@ def test_lists_that_expand():
     """A value in another column may be a list of a million nulls, which take no space in the file."""
     long = pa.ListArray.from_arrays(pa.array([0, 0, 1_000_000], pa.int32()), pa.nulls(1_000_000, pa.string()))
     file = file_of(pa.table({"text": ["a", "b"], "others": long}))
-    assert read(file, budget_bytes=16 * MIB)[0] == 2  # not read
+    assert read(file, budget_bytes=16 * MIB)[0] == 2  # other columns are not read
     with pytest.raises(InputError, match="row group 1: a single row may hold"):
         read(file, budget_bytes=16 * MIB, metadata=True)
 

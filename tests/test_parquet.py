@@ -135,7 +135,7 @@ FILES = st.fixed_dictionaries(
 
 
 @given(FILES, st.integers(0, 2**30), st.integers(1, 90), st.integers(1, 60), st.integers(1, 9))
-def test_any(options, seed, block_bytes, batch_bytes, most_rows):
+def test_random_files(options, seed, block_bytes, batch_bytes, most_rows):
     """Random files and blocks, starting from any position; nulls are skipped and listed."""
     options, chance = dict(options), random.Random(seed)
     texts, kind = options.pop("texts"), options.pop("kind")
@@ -223,7 +223,7 @@ def test_metadata(monkeypatch):
         }  # fmt: skip
 
 
-def test_null_is_an_error():
+def test_a_null_is_an_error():
     file = file_of(table_of(["a", "b", None, "c"]), row_group_size=2)
     with pytest.raises(InputError, match=r"^test: row 3: 'text' is null"):
         read(file)
@@ -234,7 +234,7 @@ def test_null_is_an_error():
     [
         ("txt", r"^test: no column 'txt' \(of 'txt'\); found: id, text, a$"),
         ("a.c", r"^test: no column 'c' \(of 'a.c'\); found: id, b$"),
-        ("text.b", "'b' of 'text.b' cannot be a field of a column of string, which has no fields"),
+        ("text.b", "no column 'text.b': the parent of 'b' holds string, which has no fields"),
         ("id", "the column 'id' holds int64, not strings"),
         ("a", "the column 'a' holds struct"),
         ("", "no column ''"),
@@ -245,7 +245,7 @@ def test_missing_column(key, message):
         read(file_of(table_of(TEXTS)), key)
 
 
-def test_column_twice():
+def test_two_columns_of_the_same_name():
     file = file_of(pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], ["text", "text"]))
     with pytest.raises(InputError, match="several columns 'text'"):
         read(file)
@@ -270,8 +270,8 @@ def test_invalid_utf8():
     assert read(file_of(pa.table({"text": pa.array([b"\xff\xfe"], pa.binary())}))) == [b"\xff\xfe"]
 
 
-def test_cut_and_damaged():
-    """Reading a truncated file raises an error that names the file; a damaged file also raises one, or is read."""
+def test_truncated_and_damaged_files():
+    """A truncated file raises an error that names the file; a damaged one does so too, or can be read."""
     data = file_of(
         pa.table({"text": [f"{k} bottles of beer" for k in range(50)]}), row_group_size=20, write_page_checksum=True
     ).getvalue()
@@ -306,7 +306,7 @@ def test_encrypted():
 
 
 def test_a_huge_row_group_in_bounded_memory():
-    """A row group with 60 MB of text, and one in which 2,000 rows repeat a 100 KB dictionary value, 200 MB of text."""
+    """One row group has 60 MB of text; in the other, 2,000 rows repeat a 100 KB dictionary value: 200 MB of text."""
     chance = random.Random(1)
     plain = pa.table({"text": [chance.randbytes(5000).hex() for _ in range(6000)]})
     repeated = pa.table({"text": pa.array(["x" * 100_000, "y"]).take(pa.array([0] * 2000, pa.int32()))})

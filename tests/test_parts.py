@@ -47,7 +47,7 @@ def json_lines(n: int) -> bytes:
 
 @pytest.fixture
 def corpus(tmp_path) -> Path:
-    """Inputs of all kinds: divided, undivided, empty, small; with separators and newlines at ends and across frames."""
+    """Inputs of all kinds: divided, undivided, empty, small; with separators at their ends and across frames."""
     (tmp_path / "in").mkdir()
     text = b"".join(b"the %d\n\n\naa" % k + b"\n" * (k % 5) for k in range(150))
     files = {
@@ -76,7 +76,7 @@ def plan_of(toy, corpus, name, **options) -> Plan:
 
 
 def check_equal(corpus: Path, model, name: str = "ids", whole: str = "whole") -> None:
-    """Compare the files of two runs; metadata by contents, because its frames depend on the clock."""
+    """Compare the files of two runs. Metadata is compared after decompression: its frames depend on the clock."""
     for suffix in ("", ".ends", ".errors.jsonl"):
         files = [corpus / f"{k}{suffix}" for k in (name, whole)]
         assert files[0].exists() == files[1].exists()
@@ -108,12 +108,12 @@ def test_parts_equal_the_undivided_run(toy, corpus, unit_bytes, options):
     check_equal(corpus, toy)
     assert made.hash == manifest.hash
     started = []
-    tokenize(plan, Callbacks(on_start=started.append))  # the command on one machine finds a finished run,
-    in_parts(plan, unit_bytes=7, on_start=started.append)  # and so does the command on a cluster
+    tokenize(plan, Callbacks(on_start=started.append))  # finds a finished run, on one machine
+    in_parts(plan, unit_bytes=7, on_start=started.append)  # … and on a cluster
     assert [start.complete for start in started] == [True, True]
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no /proc")
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="requires /proc")
 def test_units_cost_little(toy, corpus, monkeypatch):
     """Regression: each part wrote a useless journal, synced its files nine times, and started with an empty scratch."""
     plan, synced, made = plan_of(toy, corpus, "ids"), [], []
@@ -130,7 +130,7 @@ def test_units_cost_little(toy, corpus, monkeypatch):
     toy.codec.scratches.clear()
     in_parts(plan, unit_bytes=UNIT)
     n_units = sum(".json." in name for name in synced)
-    assert n_units > 20 and len(synced) == 4 * n_units  # three files and a folder for each
+    assert n_units > 20 and len(synced) == 4 * n_units  # each unit syncs three files and a folder
     assert not any("journal" in name for name in synced)
     assert len(made) <= plan.options.n_threads
 
@@ -203,7 +203,7 @@ def test_a_killed_driver_is_resumed(toy, corpus):
     folder = parts_folder(corpus / "ids")
     assert len(finished_parts(folder)) == 5
     there = {path: path.stat().st_mtime_ns for path in finished_parts(folder)}
-    # Killed while renaming one part and writing another.
+    # As if the run had been killed while renaming one part and writing another.
     finished_parts(folder)[4].unlink()
     (folder / f"attempts/7.{'0' * 32}").mkdir(parents=True)
     done, started = [], []
@@ -248,7 +248,7 @@ def test_parts_are_joined_while_others_run(toy, corpus, monkeypatch):
 
 
 def test_a_join_that_fails(toy, corpus, monkeypatch):
-    """The error stops the run; it resumes with the existing parts."""
+    """The error stops the run; the next run continues with the existing parts."""
 
     def fail(*_):
         raise OutputError("no space left")
@@ -371,7 +371,7 @@ def test_many_parts_are_stored_in_folders(toy, corpus, monkeypatch):
 
 
 def interrupted(plan: Plan, n: int = 3) -> Path:
-    """OUT.parts of a run stopped after n parts."""
+    """The folder OUT.parts of a run that stopped after n parts."""
     with pytest.raises(KeyboardInterrupt):
         in_parts(plan, failing_after(n, KeyboardInterrupt()), unit_bytes=UNIT)
     return parts_folder(plan.out)
@@ -379,7 +379,7 @@ def interrupted(plan: Plan, n: int = 3) -> Path:
 
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_foreign_files_in_parts_are_kept(toy, corpus, overwrite):
-    """Regression: a run removed any OUT.parts without a plan."""
+    """Regression: a run removed any folder OUT.parts that had no plan."""
     tokenize(plan_of(toy, corpus, "whole"))
     folder = parts_folder(corpus / "ids")
     for name in ("thesis.txt", "0/notes", "attempts/mine/1", "attempts/7.x"):

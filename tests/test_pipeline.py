@@ -39,7 +39,7 @@ def restored(array: pyunitok.TokenArray) -> bytes:
 
     class Sink:
         def write(self, data):
-            parts.append(bytes(data[:100]))  # a short write, as to a pipe
+            parts.append(bytes(data[:100]))  # a short write, as can happen with a pipe
             return len(parts[-1])
 
     detokenize(array, array.tokenizer, Sink(), lambda _: None)
@@ -250,7 +250,7 @@ def test_invalid_output_is_rejected_first(toy, tmp_path):
         (tmp_path / name).rmdir()
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such locks")
+@pytest.mark.skipif(os.name == "nt", reason="Windows does not support these locks")
 def test_two_writers_of_one_output(toy, tmp_path):
     from pyunitok.disk.outfile import OutFile
 

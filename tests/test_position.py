@@ -63,7 +63,7 @@ def read_some(reader, block_bytes, n_blocks, docs, position):
 
 
 def read_with_interruptions(data, kind, separator, sizes):
-    """The documents and ends_with_separator, from readers that each stop after some blocks."""
+    """The documents, and the last reader's ends_with_separator; each reader stops after some blocks."""
     docs, position = [], BEGINNING
     for block_bytes, n_blocks, seed in sizes:
         reader = reader_at(data, kind, separator, position, seed)
@@ -103,7 +103,7 @@ def test_jsonl(lines, bom, sizes):
 
 
 def test_last_line_longer_than_a_block():
-    """The reader is not finished before all pieces have been read. Regression: the rest of the text was lost."""
+    """The reader is not finished until all parts of the text have been read. Regression: the rest of it was lost."""
     data = b'{"text":"%b"}' % (b"ab" * 100)
     reader = reader_at(data, "jsonl", None, BEGINNING, 1)
     docs = []
@@ -132,7 +132,7 @@ def corpus(tmp_path_factory):
 
 
 def blocks_of(plan, start=None):
-    """The ids of each block, the ends of its documents, the inputs that ended, and its position."""
+    """For each block: its ids, the ends of its documents, the inputs that ended in it, and the position after it."""
     encoder = Encoder(plan, start or BEGINNING)
     with Workers(plan.reading, encoder, start, encoder.carry) as workers:
         return [

@@ -19,7 +19,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def shown(monkeypatch):
-    """(columns, start, *steps) → the last line of the bar, the seconds counted, and all output to the terminal."""
+    """A function of (columns, start, *steps); returns the last line of the bar, the seconds counted, and all output."""
 
     def run(columns, start, *steps, what="text"):
         import tqdm.std
@@ -50,11 +50,11 @@ def test_a_resumed_run_counts_only_its_own_bytes(shown):
     """Regression: the rate and the remaining time included the work of an earlier run."""
     bar, seconds, _ = shown(80, Start(10**9, 5, compressed=10**8), *STEPS)
     assert "text 10 MB/s" in bar  # 10^8 bytes in 10 seconds
-    assert "150M/1.00G, 14:10 left" in bar  # this run: 50 MB in 50 seconds, and 850 MB to go
+    assert "150M/1.00G, 14:10 left" in bar  # this run read 50 MB in 50 seconds; 850 MB are left
     assert seconds == 50
 
 
-def test_it_fits_80_columns(shown):
+def test_the_bar_fits_80_columns(shown):
     bar, _, _ = shown(80, Start(), *STEPS)
     assert len(bar) <= 80
     assert bar.startswith("tokenizing  15%|") and bar.endswith("MB/s")
@@ -65,7 +65,7 @@ def test_it_fits_80_columns(shown):
 
 
 def test_the_first_block_of_a_resumed_run(shown):
-    """Regression: the bar showed 00:00 left."""
+    """Regression: the bar showed "00:00 left"."""
     bar, _, _ = shown(80, Start(10**9, 5, compressed=10**8), STEPS[0])
     assert "14:50 left" in bar
     none = Progress(10**9, 0, 1, 1, 10**8, 10**9)
@@ -77,10 +77,10 @@ def test_a_narrow_bar_shows_the_rate(shown):
     assert len(bar) <= 50 and bar == "tokenizing  15%, 04:43 left, text 30 MB/s"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+@pytest.mark.skipif(sys.platform == "win32", reason="requires pseudo-terminals")
 @pytest.mark.parametrize("columns", [0, 50])
-def test_on_a_terminal_of_unknown_size(columns, monkeypatch):
-    """Regression: tqdm shows nothing at 0 columns, the width that serial consoles and some containers report."""
+def test_a_terminal_of_unknown_size(columns, monkeypatch):
+    """Regression: tqdm shows nothing at a width of 0 columns, which serial consoles and some containers report."""
     import fcntl
     import pty
     import struct
@@ -103,13 +103,13 @@ def test_on_a_terminal_of_unknown_size(columns, monkeypatch):
     assert max(map(len, shown.split("\r"))) == (columns or 80) - 1
 
 
-def test_of_unknown_length(shown):
+def test_an_input_of_unknown_length(shown):
     steps = [Progress(10**7, 10**7, 1, 1, 10**6, None)] * 2
     bar, _, _ = shown(80, Start(), *steps)
     assert bar == "tokenizing 1.00M, 00:20 so far, text 0 MB/s"
 
 
-def test_it_is_cleared_when_it_closes(shown):
+def test_the_bar_is_cleared_when_it_is_closed(shown):
     """Regression: a hint printed afterwards was appended to the bar."""
     _, _, written = shown(80, Start(), *STEPS)
     assert written == "" or written.endswith("\r")

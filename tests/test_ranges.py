@@ -93,7 +93,7 @@ def test_a_range_through_the_pipeline(toy, tmp_path):
         blocks_of(make_plan([last], tmp_path / "ids", toy))
 
 
-# ------------------------------------------------------------------------------------------------ where frames begin
+# ----------------------------------------------------------------------------------------------- beginnings of frames
 
 
 @pytest.mark.parametrize("name", ZST)
@@ -133,7 +133,7 @@ def test_false_and_damaged_tables(tmp_path):
             damaged = bytearray(data)
             damaged[at] ^= 1 << bit
             table = read_table(io.BytesIO(bytes(damaged)))
-            assert table is None or table == begins  # the checksum of the table is not verified
+            assert table is None or table == begins  # changes to the table's checksum have no effect
     sizes = [len(frame(part, write_checksum=False)) for part in PARTS]
     for entries in (
         [(sizes[0] + sizes[1], len(PARTS[0]) + len(PARTS[1])), (sizes[2], len(PARTS[2]))],  # two frames in one entry

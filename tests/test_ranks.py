@@ -250,7 +250,7 @@ def test_prefix_space_in_a_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base", "o200k_harmony"])
 def test_known_files_match_the_registry_of_tiktoken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The SHA-256, pattern and special tokens; the files themselves are not needed."""
+    """The SHA-256, the pattern and the special tokens match; the files themselves are not needed."""
     public = pytest.importorskip("tiktoken_ext.openai_public")
     hashes = []
     monkeypatch.setattr(public, "load_tiktoken_bpe", lambda url, expected_hash: hashes.append(expected_hash) or {})
@@ -328,7 +328,7 @@ def test_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_last_merges_produce_the_pieces() -> None:
     found = merges.by_rank(RANKS, RANKS)
     assert found[b" the"] == (b" ", b"the")
-    assert b"\n \n" not in found  # no merge of two pieces produces it
+    assert b"\n \n" not in found  # not the merge of two other pieces
     listed = {pair: rank for rank, pair in enumerate(found.values())}
     assert merges.by_list(listed, RANKS) == found
 

@@ -44,7 +44,7 @@ ROOT = Path(__file__).parent.parent
 
 @pytest.fixture(scope="module")
 def cluster():
-    """Three nodes on this machine: the driver's, without cores, and two workers."""
+    """Three nodes on this machine: the driver's, which has no cores, and two workers."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
     made = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
@@ -116,7 +116,7 @@ def test_a_node_is_killed(toy, corpus, connected):  # noqa: F811
 
 
 def test_output_when_a_node_is_lost(cluster, capfd):
-    """Regression: Ray printed 45 lines to stdout, 20 of them from a log."""
+    """Regression: Ray printed 45 lines to stdout, including 20 from a log."""
     with cluster_module.connected(cluster.address), warnings.catch_warnings(record=True) as caught:
         results = cluster_module.Cluster(1)(lambda _, item: time.sleep(item), None, [0.2] * 2000)
         for number, _ in results:
@@ -157,7 +157,7 @@ def test_a_worker_process_is_killed(toy, corpus, connected):  # noqa: F811
 
 
 def _a_busy_worker():
-    """The process of a worker that is running a task, which Ray names after the task."""
+    """The process id of a worker that is running a task; Ray names the process after the task."""
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):  # the process has ended
             if path.read_bytes().startswith(b"ray::pyunitok"):
@@ -200,7 +200,7 @@ def test_the_driver_is_killed(toy, corpus, cluster):  # noqa: F811
         plan_of(toy, corpus, "ids"), address=cluster.address, unit_bytes=UNIT, keep_parts=True, on_start=started.append
     )
     assert started[0].documents > 0
-    assert {path: path.stat().st_mtime_ns for path in there} == there  # no part was made again
+    assert {path: path.stat().st_mtime_ns for path in there} == there  # no part was computed again
     on_cluster(plan_of(toy, corpus, "ids"), address=cluster.address, unit_bytes=UNIT)
     ray.shutdown()
     check_equal(corpus, toy)
@@ -262,7 +262,7 @@ def test_errors_of_data_do_not_name_machines(connected):
 
 
 def test_more_threads_than_any_machine_has(monkeypatch):
-    """Regression: it waited without a message."""
+    """Regression: the run waited without printing a message."""
     node = {"NodeID": "a", "Alive": True, "NodeManagerHostname": "h", "NodeManagerAddress": "1"}
     node["Resources"] = {"CPU": 2}
     monkeypatch.setattr(cluster_module, "_ray", lambda: SimpleNamespace(nodes=lambda: [node]))

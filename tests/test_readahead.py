@@ -134,7 +134,7 @@ def test_threads(name, n_threads, tmp_path):
 
 
 def outcome(stream, size, ahead=None, chance=None):
-    """The text before the error, up to the last full buffer, and the error."""
+    """Read to the end or to an error; return the text that was read, and the error or None."""
     data, buffer = bytearray(), bytearray(size)
     try:
         while True:
@@ -168,7 +168,7 @@ def test_damage_causes_the_same_error_after_the_same_bytes(kind, tmp_path):
         assert alone[1] == helped[1]
         for text, error in (alone, helped):
             n_sound = whole_before(frames, at) // 100 * 100
-            assert text[:n_sound] == TEXT[:n_sound]  # part of the corrupt frame may be returned, as with any decoder
+            assert text[:n_sound] == TEXT[:n_sound]  # as with any decoder, part of the corrupt frame may follow
             if error is None:
                 assert TEXT.startswith(text)
             else:
@@ -210,7 +210,7 @@ def test_the_next_files_are_opened_before_they_are_needed(tmp_path):
     n_open = len(list(open_files.iterdir())) if open_files.exists() else 0
     while do_one(ahead):
         pass
-    if n_open:  # streams that have been read to their end are closed
+    if n_open:  # files that were read to the end have been closed
         assert len(list(open_files.iterdir())) <= n_open
     for path in paths:
         path.unlink()

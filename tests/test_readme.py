@@ -33,10 +33,10 @@ from pyunitok.model.tokenizer import Tokenizer
 ROOT = Path(__file__).parent.parent
 DOCS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "tools/docs").glob("*.md"))
 NAMES = ["README.md", "csrc/README.md", "tools/README.md", *DOCS]
-FILES = [name for name in NAMES if (ROOT / name).exists()]  # the tests of an sdist run without the package folder
+FILES = [name for name in NAMES if (ROOT / name).exists()]  # the tests may run without the rest of the source tree
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
 MARK = re.compile(r"<!-- not run: .{5,} -->\n$")
-# Lines that are never run, and why.
+# Lines that are never run, and the reasons.
 NOT_RUN = {
     r"(\w+=\S+ )*pip install ": "installs",
     r"python -m pytest|python tools/check\.py|python setup\.py": "would run this test or rebuild the package",
@@ -266,7 +266,7 @@ def test_blocks_are_run_or_marked():
         if block.language not in ("sh", "python"):
             assert not re.search(r"^(pyunitok|python|\$) ", block.code, re.M), f"{block}: not marked as sh or python"
             assert not block.marked, f"{block}: such blocks are never run"
-    assert sum(block.marked for block in BLOCKS) <= 5, "many blocks are not run"
+    assert sum(block.marked for block in BLOCKS) <= 5, "too many blocks are not run"
 
 
 def test_every_command_is_shown():

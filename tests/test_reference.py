@@ -47,7 +47,7 @@ def check(docs: list[str], tokenizers: list[Tokenizer], reference: Any) -> None:
     wanted = Packed(data, np.cumsum([0, *map(len, expected)], dtype=np.int64))
     for tok in tokenizers:
         found = tok.encode_batch(docs)
-        if found != wanted:  # name the document
+        if found != wanted:  # to name the document in the error
             for doc, ids, right in zip(docs, found, expected, strict=True):
                 assert ids.tolist() == right, (tok, doc)
         assert [item.tobytes() for item in tok.decode_bytes_batch(found)] == [doc.encode() for doc in docs]

@@ -26,7 +26,7 @@ memory = pytest.importorskip("fsspec.implementations.memory")
 
 
 class Unreliable(memory.MemoryFileSystem):
-    """unreliable://…: a store whose requests raise the errors that `failures` lists, in order."""
+    """The file system of unreliable:// URLs: its requests raise the errors listed in `failures`, in order."""
 
     protocol = "unreliable"
     store: dict = {}  # noqa: RUF012
@@ -87,7 +87,7 @@ IN_D = ["d/B.txt", "d/a.txt", "d/b.txt", "d/b/x.txt", "d/é.txt"]
 
 
 def test_directories_and_patterns(store):
-    """The same rules as for local paths: see test_inputs."""
+    """The rules are those of local paths: see test_inputs.py."""
     fill(store, *TREE)
     assert paths("unreliable://d") == IN_D
     assert paths("unreliable://d/") == IN_D
@@ -103,7 +103,7 @@ def test_directories_and_patterns(store):
 
 
 @pytest.mark.parametrize("url", ["unreliable://nothing", "unreliable://d/*.json", "unreliable://d/nothing.txt"])
-def test_nothing_there(store, url):
+def test_missing_files(store, url):
     fill(store, *TREE)
     with pytest.raises(InputError, match="no such file"):
         paths(url)
@@ -151,7 +151,7 @@ def test_unknown_and_missing_packages(monkeypatch):
 @pytest.mark.parametrize("url", ["reference://x", "zip://a::memory://b", "memory://a::file:///etc/passwd",
                                  "ftp://h/x", "simplecache://x", "local:///etc/passwd"])  # fmt: skip
 def test_protocols_that_could_run_or_read_anything(url):
-    """fsspec would accept all of these."""
+    """fsspec would accept all these URLs."""
     for ask in (lambda: find([url]), lambda: remote.open_file(url), lambda: remote.canonical(url)):
         with pytest.raises(InputError, match="not supported"):
             ask()
@@ -235,7 +235,7 @@ def test_reads_ahead_only_when_reading_sequentially(store):
         pass
     file.close()
     asked = sorted(what[1:] for what in store.log if what[0] == "cat")
-    assert [begin for begin, _ in asked[1:]] == [end for _, end in asked[:-1]], "each byte once"
+    assert [begin for begin, _ in asked[1:]] == [end for _, end in asked[:-1]], "each byte is requested once"
     assert len(asked) < 20
 
 
@@ -316,7 +316,7 @@ def test_closing_ends_retries(store, monkeypatch):
 
 
 class Server(http.server.BaseHTTPRequestHandler):
-    """Serves `content`, by range if `ranges`; drops the connection midway `n_drops` times."""
+    """Serves `content`, and ranges of it if `ranges` is true; drops the connection midway `n_drops` times."""
 
     content = b""
     ranges = True
@@ -374,7 +374,8 @@ def test_http(monkeypatch, ranges):
 
 
 def test_a_cycle_of_causes_ends():
-    """Regression: a refused connection with two errors, each the cause of the other, looped forever."""
+    """Regression: the loop over the causes never ended if a refused connection raised two errors, each the cause of the
+    other."""
     first, second = OSError("refused"), ValueError("no host")
     first.__context__, second.__context__ = second, first
     assert remote.cause(first) is first

@@ -24,17 +24,17 @@ from toys import models
 
 from pyunitok.tokens.metadata import errors_path
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals, /proc, O_DIRECT")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="requires signals, /proc and O_DIRECT")
 
 EXPENSIVE = settings().max_examples >= 1000
 TOKENIZE = ["tokenize", "in", "-o", "ids", "-m", "toy", "--block", "8K", "--threads", "2", "--doc", "\\n", "--metadata"]
-TOKENIZE_LINES = ["tokenize", "bad.jsonl", *TOKENIZE[2:-3], "--metadata"]  # each record is a document
+TOKENIZE_LINES = ["tokenize", "bad.jsonl", *TOKENIZE[2:-3], "--metadata"]  # each line is a document
 WORDS = ["the", "cat", " the", "である", "a", "aaaa", "\n", " ", '"', "x" * 50]
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory) -> Path:
-    """A folder with the model "toy" and the folder "in": lines, one long line, JSON Lines in frames, gzip, empty."""
+    """A folder with the model "toy" and, in "in", files of short lines, a long line, JSON in frames, gzip, nothing."""
     folder = tmp_path_factory.mktemp("corpus")
     models.greedy("the", " the", "aa", b"ab" * 20).save(folder / "toy")
     (folder / "in").mkdir()
@@ -69,7 +69,7 @@ def run_crash(folder: Path, spec: dict, **options) -> subprocess.CompletedProces
 
 
 def crashes(folder: Path, spec: dict) -> dict:
-    """The result of a run of crash.py with "points" or "kills"."""
+    """The result that crash.py prints for a spec with "points" or "kills"."""
     done = run_crash(folder, spec)
     assert not done.returncode, done.stderr.decode()
     return json.loads(done.stdout)
@@ -90,11 +90,11 @@ def finish(folder: Path, *command: str, code: int = 0, stdin: bytes = b"") -> st
 def check_outputs(folder: Path) -> None:
     """Assert that the files equal those of an uninterrupted run, and that there are no others."""
     assert sorted(path.name for path in folder.glob("ids*")) == crash.FILES
-    for suffix in ("", ".ends", ".meta.jsonl.zst"):  # the metadata frames used to end at checkpoints
+    for suffix in ("", ".ends", ".meta.jsonl.zst"):  # regression: metadata frames ended at checkpoints
         assert (folder / f"ids{suffix}").read_bytes() == (folder / f"whole{suffix}").read_bytes(), suffix
     ids, whole = (crash.timeless(folder / f"{name}.json") for name in ("ids", "whole"))
     for manifest in (ids, whole):
-        del manifest["hash"]  # the chunk sizes differ; test_pipeline.py tests their hashes
+        del manifest["hash"]  # chunk sizes differ; test_pipeline.py tests the hashes
     assert ids == whole
 
 
@@ -113,14 +113,14 @@ def stop_half_way(folder: Path, *options: str, command: list[str] = TOKENIZE, **
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize("power", [False, True])
 def test_stopped_at_any_system_call(folder, power, overwrite):
-    """kill -9 between any two steps of checkpoints and of the commit, with and without a power failure."""
+    """Kill the run between any two steps of checkpoints and of the commit, with and without a power failure."""
     points = None if EXPENSIVE else [*range(-18, 0), *range(4, 80, 25 if overwrite else 6)]
     spec = {"command": TOKENIZE, "points": points, "power": power}
     if overwrite:
         spec |= {"command": [*TOKENIZE, "--overwrite"], "older": [*TOKENIZE, "--eod", "7"]}
     result = crashes(folder, spec)
     assert result["wrong"] == []
-    assert result["stopped"] >= 3  # the number of calls depends on thread timing
+    assert result["stopped"] >= 3  # the exact number depends on thread timing
     assert result["resumed"] > result["stopped"] // 4
     check_outputs(folder)
 
@@ -164,7 +164,7 @@ def test_no_work_is_lost_after_a_signal(folder, number, code):
         assert (folder / f"ids{suffix}").read_bytes() == (folder / f"other{suffix}").read_bytes()
 
 
-# ----------------------------------------------------------------------------------------- disks that fail or lie
+# -------------------------------------------------------------------------------------------- full and faulty disks
 
 
 def test_a_full_disk(folder):
@@ -229,7 +229,7 @@ def test_bytes_written_after_the_last_checkpoint_do_not_matter(folder):
 
 
 def test_skipped_lines_are_listed_once(folder):
-    """Bad lines before and after the interruption: the list is byte-identical."""
+    """There are bad lines before and after the interruption; the list is byte-identical."""
     lines = [json.dumps({"text": "the cat " * 99} if k % 7 else {"text": k}) for k in range(700)]
     (folder / "bad.jsonl").write_text("\n".join(lines))
     command = [*TOKENIZE_LINES, "--on-error", "skip"]
@@ -248,7 +248,7 @@ def test_skipped_lines_are_listed_once(folder):
 
 
 def test_a_bad_line_is_skipped_on_resume(folder):
-    """Both runs are killed. Regression: --on-error skip was suggested and then rejected: 'begun by another command'."""
+    """The runs with and without --on-error skip are killed. Regression: that option was suggested and then rejected."""
     lines = [json.dumps({"text": "the cat " * 99} if k < 400 or k % 7 else {"text": k}) for k in range(700)]
     (folder / "bad.jsonl").write_text("\n".join(lines))
     raises = TOKENIZE_LINES
@@ -290,7 +290,7 @@ def test_damaged_journals(folder):
 
 
 def test_a_read_error(folder, monkeypatch):
-    """The file system disappears, as network file systems may, and repeating the command resumes."""
+    """Reading fails, as it may on a network file system; repeating the command resumes the run."""
     from pyunitok.cli.tokenize import tokenize
     from pyunitok.corpus.raw_file import RawFile
     from pyunitok.errors import InputError

@@ -20,7 +20,7 @@ SCORES: dict[str, Callable[[random.Random], float]] = {
     "distinct": lambda rng: -15 * rng.random(),
     "tied": lambda rng: -float(rng.randrange(1, 6)),
     "tiny": lambda rng: -1e-4 * rng.random(),
-    "halves of a unit": lambda rng: -rng.randrange(1, 64) / rng.choice([4, 8, 64, 1024, 65536]),
+    "binary fractions": lambda rng: -rng.randrange(1, 64) / rng.choice([4, 8, 64, 1024, 65536]),
     "large": lambda rng: -rng.choice([10, 100, 1000, 5000, 20000]) * rng.random(),
     "beyond all sums": lambda rng: rng.choice([-5 * rng.random()] * 60 + [-99999.5, -131072.0, -1e6, -2e9, -1e29]),
     "near the sum of its characters": lambda rng: -15 * rng.random(),

@@ -28,7 +28,7 @@ PIECES = BYTES + [w.encode() for w in WORDS if len(w.encode()) > 1] + [b"\xe6\x9
 
 
 def literal(piece: bytes) -> str:
-    """The literal of a piece in the published file: a str if the bytes are UTF-8, otherwise bytes."""
+    """A piece as a literal of the published file: a str if the bytes are valid UTF-8, otherwise bytes."""
     try:
         return repr(piece.decode())
     except UnicodeDecodeError:
@@ -101,7 +101,7 @@ def test_published_file(name: str) -> None:
     pieces = pieces_of(vocabulary)
     assert dict(zip(vocabulary.ids.tolist(), pieces, strict=True)) == slow_read(data)
     assert len(pieces) == 65529
-    assert sum(len(p) > 1 and literal(p).startswith("b") for p in pieces) == 358  # as in the module docstring
+    assert sum(len(p) > 1 and literal(p).startswith("b") for p in pieces) == 358  # as the docstring of rwkv.py says
     assert rwkv.looks_like_text(data[:4096])
     assert rwkv.write_text(vocabulary) == data.replace(b"\r\n", b"\n")
 

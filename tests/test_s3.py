@@ -49,7 +49,7 @@ def bucket():
 
 @pytest.fixture(scope="module")
 def corpus(bucket):
-    """The same documents three times."""
+    """The same documents in two files."""
     frames = [zstandard.ZstdCompressor().compress(part) for part in (JSONL[:100_000], JSONL[100_000:])]
     bucket.pipe("bucket/in/a.jsonl", JSONL)
     bucket.pipe("bucket/in/b/é c.jsonl.zst", b"".join(frames))
@@ -121,7 +121,7 @@ def test_output(bucket, corpus, toy, tmp_path):
     assert starts == [False, True]
     assert bucket.cat("bucket/out/ids.u16") == (tmp_path / "want").read_bytes()
     assert bucket.cat("bucket/out/ids.u16.ends") == (tmp_path / "want.ends").read_bytes()
-    bucket.pipe("bucket/in/a.jsonl", JSONL)  # the same content at another time, with the same etag
+    bucket.pipe("bucket/in/a.jsonl", JSONL)  # rewritten later: the content and the etag are the same
     spool = Spool("s3://bucket/out/ids.u16", tmp_path / "spool")
     plan = make_plan(inputs.find([f"{corpus}/a.jsonl"]), spool.out, toy, 300)
     tokenize_to(spool, plan, Callbacks(lambda start: starts.append(start.complete)))

@@ -59,8 +59,8 @@ def decoded(index: Any) -> list[list[bytes]]:
 
 
 def plain(index: Any, document: int, text: bytes) -> bool:
-    """Whether a document decodes to the joined texts of its tokens. If the first pieces are unknown and decode
-    to nothing, decoding drops a later space."""
+    """Whether a document decodes to the joined texts of its tokens. It does not if the first pieces are unknown and
+    decode to nothing, because decoding then drops a later space."""
     array, number = index.locate(document)
     ids = array[number].tolist()[: len(array[number]) - (index.eod is not None)]
     stream = b"".join(index.decoded(id_) for id_ in ids)
@@ -69,7 +69,7 @@ def plain(index: Any, document: int, text: bytes) -> bool:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory, rwkv: Tokenizer, both_kinds: str) -> Any:
-    """Two token files of RWKV World, in shards of three documents."""
+    """An index of two token files of RWKV World, in shards of three documents."""
     rng = random.Random(1)
     words = WORDS.split(" ")
     documents = [" ".join(rng.choices(words, k=rng.choice([0, 1, 5, 80]))).encode() for _ in range(20)]

@@ -35,7 +35,7 @@ def columns(hits: Hits) -> list[list[int]]:
 
 
 def packed(queries: Any) -> list[Any]:
-    """The queries as an iterable and as a Packed."""
+    """The queries as a list and as a Packed."""
     if isinstance(queries[0], list):
         data = np.array([id_ for query in queries for id_ in query], indexes.dtype)
         return [queries, Packed(data, np.cumsum([0, *map(len, queries)]))]

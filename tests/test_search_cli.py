@@ -74,7 +74,7 @@ def test_csv_has_its_header_without_rows(run: Any, question: str) -> None:
 
 @pytest.mark.parametrize("arguments", [["--by-source"], ["--documents"], ["--documents", "--csv"], ["--csv"], []])
 def test_control_characters_are_escaped(run: Any, index: Any, arguments: list[str], monkeypatch: Any) -> None:
-    """Neither file names nor texts print control characters."""
+    """Control characters in file names and texts are not printed."""
     name = "a\x1b]0;owned\x07\x9b31m\u202etxt"
     monkeypatch.setattr(type(index), "source", lambda _, document: name)
     found = index.by_source(b"cat")
@@ -160,7 +160,7 @@ def test_questions_without_a_text(run: Any, tmp_path: Path) -> None:
     assert found["lines_found"] == 1 and found["overlap"][0]["document"] == 0 and not found["overlap"][1]["found"]
     assert found["lines_short"] == 1 and found["overlap"][1]["short"] and not found["overlap"][0]["short"]
     shown = run("--overlap", str(tmp_path / "lines"), "--window", "4").stderr
-    assert "1 of 2 lines share 4 words with the corpus; skipped 1 line shorter than 4 words" in shown
+    assert "1 of 2 lines shares 4 words with the corpus; skipped 1 line shorter than 4 words" in shown
     spans = answer(run, "--spans", str(tmp_path / "lines"), "--span-bytes", "20")["spans"]
     assert spans[0]["text"] == "the cat sat on the mat" and spans[0]["source"] == "a.txt"
     (tmp_path / "part").write_text("xcat sat on the matx")

@@ -100,7 +100,7 @@ def test_documents_name_their_inputs(tmp_path: Path) -> None:
     assert [index.source(d) for d in range(12)] == expected
     found = [(source.file, source.path, source.hits, source.documents) for source in index.by_source("a")]
     assert found == [(file, name, n, n) for file in (0, 1) for name, n in inputs if n]
-    sampled = index.by_source("a", max_hits=11)  # of 12
+    sampled = index.by_source("a", max_hits=11)  # of 12 hits
     assert all(source.approx for source in sampled) and abs(sum(source.hits for source in sampled) - 12) <= 3
     assert index.by_source("a", max_hits=12) == index.by_source("a")
     for wrong in (-1, 12):
@@ -148,7 +148,7 @@ def ask_everything(index: Any) -> None:
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A token file and an index of three shards, made by the commands."""
+    """The folder of a token file and an index of three shards."""
     folder = tmp_path_factory.mktemp("damaged")
     rng = random.Random(5)
     for k in range(30):
@@ -162,7 +162,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_sampling_from_a_damaged_index_terminates(written: Path, tmp_path: Path) -> None:
-    """Regression: it never terminated if no occurrence was followed by a token."""
+    """Regression: sampling never terminated if no occurrence was followed by a token."""
     shutil.copytree(written, tmp_path, dirs_exist_ok=True)
     for path in (tmp_path / "idx").glob("*.sa"):
         suffixes = np.fromfile(path, "<u4")

@@ -101,7 +101,7 @@ class Case:
             self.c.attach_inside(self.tables)
 
     def texts(self) -> list[bytes]:
-        """The parts of the documents in which text can be found."""
+        """The parts of the documents in which a query can occur."""
         ret = []
         for doc in self.documents:
             parts = spell(self.pieces, doc)

@@ -141,7 +141,7 @@ def test_the_text_after_a_text_does_not_depend_on_its_tokens(case: Any) -> None:
                     assert index.count(query + item if is_next else item + query) >= count
                 else:
                     assert sum(t.endswith(query) if is_next else t.startswith(query) for t in texts) == count
-            # The first bytes of the continuations are those of the documents.
+            # The bytes of the continuations that adjoin the query have the same counts as in the documents.
             bytes_there = Counter()
             for t in texts:
                 for p in oracle.starts(t, query):
@@ -174,7 +174,7 @@ def test_count_of_clauses_near_each_other(case: Any) -> None:
 
 def test_overlap_does_not_depend_on_tokens(case: Any, tokenizer: Tokenizer) -> None:
     """Regression: when compared by tokens, 205 of 206 texts of 13 tokens from the corpus shared no window with it,
-    because a word has other tokens at the start of a text than inside a document."""
+    because a word has different tokens at the start of a text and inside a document."""
     index, _, rng = case
     for _ in range(30):
         document = index.text_bytes(rng.randrange(index.n_documents))
@@ -192,7 +192,7 @@ def test_overlap_does_not_depend_on_tokens(case: Any, tokenizer: Tokenizer) -> N
 
 
 def test_a_text_that_fully_occurs_takes_few_searches(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Regression: the time was quadratic, 16.6 s for 800 KB."""
+    """Regression: searching took quadratic time: 16.6 s for 800 KB."""
     index = case[0]
     document = max((index.text_bytes(k) for k in range(index.n_documents)), key=len)
     searched = []

@@ -63,12 +63,12 @@ def test_signatures_are_removed(query: str) -> None:
         ("https://host/a?API_KEY=SECRET#access_token=SECRET", "https://host/a?API_KEY=REDACTED#access_token=REDACTED"),
         ("https://host/a?client%2Dsecret=SECRET it is", "https://host/a?client%2Dsecret=REDACTED"),
         ("https://host/a?X-Amz-Credential=SECRET", "https://host/a?X-Amz-Credential=REDACTED"),
-        # Not secrets:
+        # These are not secrets:
         ("https://host/a?st=1&sp=2&tokenizer=bpe&author=me", "https://host/a?st=1&sp=2&tokenizer=bpe&author=me"),
         ("https://host/a?x=1;y=2", "https://host/a?x=1;y=2"),
         ("hf://datasets/user/name@main/a?.parquet", "hf://datasets/user/name@main/a?.parquet"),
         ("s3://bucket/a@b/*.jsonl", "s3://bucket/a@b/*.jsonl"),
-        ("dir/a?token=1", "dir/a?token=1"),  # the name of a file
+        ("dir/a?token=1", "dir/a?token=1"),  # a local file name
     ],
 )
 def test_shown_urls(url: str, expected: str) -> None:
@@ -84,7 +84,7 @@ def test_showing_a_shown_url_changes_nothing(text: str) -> None:
 
 
 def test_values_that_may_name_a_file_are_compared() -> None:
-    """Such values are compared only if nothing else distinguishes the files."""
+    """The values are compared only if the files have neither an etag nor a modification time."""
     files = [InputFile(f"https://host/get?key={key}", "text", "none", 5) for key in ("one", "two", "one")]
     a, b, again = map(without_secrets, files)
     assert a.path == b.path == "https://host/get?key=REDACTED" and a != b and a == again
@@ -102,7 +102,7 @@ LINES = b"".join(b'{"text": "%d bottles of beer", "n": %d}\n' % (k, k) for k in 
 
 
 class Signed(http.server.BaseHTTPRequestHandler):
-    """Serves `files` to requests with the signature or the password."""
+    """Serves `files` to requests with a valid signature or password."""
 
     files: dict[str, bytes] = {}  # noqa: RUF012
     signatures: set[str] = set()  # noqa: RUF012
@@ -130,7 +130,7 @@ class Signed(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """HOST:PORT."""
+    """The HOST:PORT of a running Signed server."""
     pytest.importorskip("aiohttp")
     monkeypatch.setattr(remote, "FIRST_DELAY_SECONDS", 0)
     monkeypatch.setattr(Signed, "files", {"/a.jsonl": LINES, "/b.jsonl": LINES + b"{broken\n", "/c": LINES})

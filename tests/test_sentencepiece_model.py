@@ -161,7 +161,7 @@ def test_the_reference_accepts_the_same_models(
 
 
 @given(st.binary(max_size=40), st.integers(0, 100), st.integers(0, 100))
-@example(b"", 0, 64)  # nothing is left
+@example(b"", 0, 64)  # an empty file
 def test_damaged_bytes(junk: bytes, at: int, n_lost: int) -> None:
     data = make([TEXT]).SerializeToString()
     data = data[:at] + junk + data[at + n_lost :]
@@ -189,14 +189,14 @@ def test_detected_from_the_content() -> None:
     proto = make([TEXT])
     spec_first = sentencepiece_proto.message("ModelProto")()
     spec_first.trainer_spec.CopyFrom(proto.trainer_spec)
-    data = spec_first.SerializeToString() + proto.SerializeToString()  # the order of fields does not change the message
+    data = spec_first.SerializeToString() + proto.SerializeToString()  # the order of fields is irrelevant
     assert sentencepiece.looks_like_model(data)
     assert not rwkv.looks_like_text(data)
     assert sentencepiece.read(data, "toy.model").pieces == [b"<unk>", b"<s>", b"</s>", SPACE + b"a"]
 
 
 def field(number: int, body: bytes) -> bytes:
-    """A field of bytes in protobuf's encoding."""
+    """A bytes field in protobuf's encoding."""
     tag = number << 3 | 2
     head = [tag & 0x7F | 0x80, tag >> 7] if tag > 0x7F else [tag]
     return bytes([*head, len(body) & 0x7F | 0x80, len(body) >> 7]) + body
@@ -208,9 +208,9 @@ ODD_ORDERS = {
     "normalizer first, with an unknown field (Gemma 4)": field(3, b"\x12\x00" + b"8\x00") + BODY,
     "normalizer first, empty": field(3, b"") + BODY,
     "trainer first": field(2, b"\x18\x01" + field(7, b"tsv")) + BODY,
-    "self test data first, longer than a head": field(4, field(1, b"x" * 6000)) + BODY,
+    "self-test data first, longer than the sniffed bytes": field(4, field(1, b"x" * 6000)) + BODY,
     "extension first": field(200, b"y" * 5000) + BODY,
-    "unknown number first": b"\x30\x07" + BODY,
+    "unknown field number first": b"\x30\x07" + BODY,
     "an unknown field in the first piece": field(1, field(1, b"<unk>") + UNKNOWN_TYPE + NUMBER_9) + field(1, b"\n\1a"),
     "an extension in the first piece": field(1, field(201, b"?") + field(1, b"<unk>") + UNKNOWN_TYPE)
     + field(1, b"\n\1a"),

@@ -119,7 +119,7 @@ def large(tmp_path_factory) -> Path:
     return folder
 
 
-def test_metadata_is_sent_once_and_cut(large):
+def test_metadata_is_sent_once_and_truncated(large):
     """Regression: the answer for 400 hits in a document with 1 MB of metadata was 400 MB and took 1.2 GB of memory."""
     client = TestClient(make_app(open_index(large / "idx"), {"localhost"}), base_url="http://localhost:8765")
     response = client.get("/api/hits.json", params={"q": "fox", "limit": 1000})
@@ -440,7 +440,7 @@ def test_trace(client):
 
 @pytest.mark.slow
 def test_tracing(page, address):
-    """😀 has two UTF-16 units, and offsets in the answer count code points."""
+    """😀 has two UTF-16 code units, but offsets in the answer count code points."""
     page.goto(address + "?view=trace&q=" + quote("😀 new: the cat sat on the mat\nthe the \U0001f600"))
     page.wait_for_selector(".traced mark")
     assert page.inner_text(".traced").startswith("😀 new: the cat")
@@ -490,7 +490,7 @@ def test_markup_in_text_is_escaped(page, address):
     assert "document.title='bad'" in page.inner_text(".document") and "bad" not in page.title()
 
 
-ADJACENT_LETTER = """(side) => {  // the edges of the last letter before the match, or of the first after it
+ADJACENT_LETTER = """(side) => {  // the edges of the last letter before the match, or of the first one after it
   const text = document.querySelector(`.hits .${side} bdi`).firstChild, n = text.length, range = document.createRange();
   const letters = [...Array(n).keys()].filter((k) => text.data[k] !== " ");
   const k = side === "before" ? letters[letters.length - 1] : letters[0];

@@ -1,4 +1,4 @@
-"""Threads share a Tokenizer, a TokenArray and an Index. On free-threaded CPython they really run at the same time."""
+"""Threads share a Tokenizer, a TokenArray and an Index; on free-threaded CPython they run in parallel."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_tokenizer() -> None:
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe", "bytepiece", "longest"])
 def test_fresh_tokenizers(kind: str, tmp_path: Path) -> None:
-    """All threads make the first calls to a fresh tokenizer, which build its encoder, at once."""
+    """All threads at once make the first calls to a fresh tokenizer, which build its encoder."""
     name = tmp_path / ("m.txt" if kind == "longest" else "m.model")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the text has too few repeated substrings

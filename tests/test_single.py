@@ -40,7 +40,7 @@ def outcome(call: Any) -> Any:
 
 @given(st.sampled_from([*PROCESSORS, LONGEST]), st.lists(st.one_of(ids, odd), max_size=300))
 def test_lists_decode_as_tuples_do(model: Any, items: list[Any]) -> None:
-    """Only lists take the fast path."""
+    """Only lists take the fast path; tuples take the general one."""
     tok = model if isinstance(model, Tokenizer) else model._engine.tokenizer
     for errors in ("strict", "replace"):
         short, long = (outcome(lambda p=p, e=errors: tok.decode(p, e)) for p in (items, tuple(items)))
@@ -74,7 +74,7 @@ def test_a_text_encodes_as_in_a_list_of_one(processor: Any, text: str) -> None:
     for kind in (int, str, None):
         one = outcome(lambda kind=kind: processor.encode(text, return_type=kind))
         several = outcome(lambda kind=kind: processor.encode([text], return_type=kind)[0])
-        if isinstance(several, tuple):  # lists raise other errors
+        if isinstance(several, tuple):  # a list raises a different error
             assert one[0] is RuntimeError
         else:
             assert one == several

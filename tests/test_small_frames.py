@@ -56,19 +56,19 @@ SMALL = {
     "short, size unknown": frame(TEXT[:300], write_content_size=False),
     "no checksum": frame(TEXT[:400], write_checksum=False),
     "2-byte size": frame(TEXT[:1000]),
-    "a run": b"\x28\xb5\x2f\xfd\x00\x58\x2b\0\0x",
-    "blocks": frame_of_blocks(TEXT[:300], 100),
-    "wide": frame_of_blocks(TEXT[:300], 300, window_log=24),
+    "run-length block": b"\x28\xb5\x2f\xfd\x00\x58\x2b\0\0x",
+    "several blocks": frame_of_blocks(TEXT[:300], 100),
+    "window of 16 MiB": frame_of_blocks(TEXT[:300], 300, window_log=24),
 }
 BROKEN = {
-    "checksum": frame(TEXT[:300])[:-1] + b"\0",
-    "checksum of nothing": frame(b"")[:-1] + b"\0",
+    "wrong checksum": frame(TEXT[:300])[:-1] + b"\0",
+    "empty, wrong checksum": frame(b"")[:-1] + b"\0",
     "window above 2 GiB": b"\x28\xb5\x2f\xfd\x00\xa9\x01\0\0",
-    "says less": b"\x28\xb5\x2f\xfd\x20\x02\x19\0\0abc",
-    "says more": b"\x28\xb5\x2f\xfd\x20\x04\x19\0\0abc",
-    "says more, empty": b"\x28\xb5\x2f\xfd\x20\x04\x01\0\0",
-    "says much more, empty": b"\x28\xb5\x2f\xfd\xa0\0\0\x90\0\x01\0\0",
-    "says nothing": b"\x28\xb5\x2f\xfd\x20\x00\x19\0\0abc",
+    "stated size too small": b"\x28\xb5\x2f\xfd\x20\x02\x19\0\0abc",
+    "stated size too large": b"\x28\xb5\x2f\xfd\x20\x04\x19\0\0abc",
+    "empty, stated size too large": b"\x28\xb5\x2f\xfd\x20\x04\x01\0\0",
+    "empty, stated size far too large": b"\x28\xb5\x2f\xfd\xa0\0\0\x90\0\x01\0\0",
+    "stated size 0": b"\x28\xb5\x2f\xfd\x20\x00\x19\0\0abc",
     "reserved block": b"\x28\xb5\x2f\xfd\x00\x58\x1f\0\0abc",
     "reserved bit": b"\x28\xb5\x2f\xfd\x08\x58\x19\0\0abc",
     "block too large": b"\x28\xb5\x2f\xfd\x00\x58\x03\0\x11x",
@@ -116,7 +116,7 @@ def test_small_frames(path, data):
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_error_does_not_depend_on_threads(path, name):
-    """One thread streams the frames that several threads decompress in one call: the error is in the same frame."""
+    """Frames are streamed by one thread, or decompressed in one call by several: the error is in the same frame."""
     for before in (b"", SMALL["short"], SMALL["empty"] * 3 + SMALL["no checksum"]):
         results = [read(path, before + BROKEN[name] + SMALL["short"], 1 << 18, most) for most in (1, 1 << 20, 1 << 26)]
         for _, error in results:

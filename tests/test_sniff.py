@@ -84,7 +84,7 @@ def test_text(tmp_path, name):
 @pytest.mark.parametrize("name", ["plain.txt", "noname", "a.jsonl", "a.gz", "a.xz"])
 @pytest.mark.parametrize("compression", PACKED)
 def test_compression_by_content(tmp_path, compression, name):
-    """Regression: compressed data with another suffix was tokenized."""
+    """Regression: compressed data with another suffix was tokenized as if it were text."""
     path = tmp_path / name
     path.write_bytes(PACKED[compression])
     for options in ({}, {"input_format": "text"}):
@@ -95,7 +95,7 @@ def test_compression_by_content(tmp_path, compression, name):
 
 @pytest.mark.parametrize("name", NOT_TEXT)
 def test_not_text_that_was_compressed(tmp_path, name):
-    """This is detected when the file is read."""
+    """Compressed data that is not text is detected when the file is read."""
     path = tmp_path / "a.txt.zst"
     path.write_bytes(zstandard.compress(NOT_TEXT[name][0]))
     with pytest.raises(InputError, match=r"a\.txt\.zst: .*, not (UTF-8 )?text"):

@@ -126,7 +126,7 @@ def compiled(strings: dict[str, str]) -> bytes:
     return struct.pack("<7I", 0x950412DE, 0, len(rows), 28, 28 + 8 * len(rows), 0, 0) + heads + body
 
 
-def test_a_catalogue_gives_the_text_of_links() -> None:
+def test_links_in_a_catalogue_become_their_text() -> None:
     """Wesnoth's help contains links of the form `dst='place' text='words'` between tags."""
     data = compiled({"a <b>town</b>": "eine <b>Stadt</b>",
                      "see <ref>dst='x' text='Elves'</ref>": "siehe <ref>dst='x' text='Elfen'</ref>"})  # fmt: skip

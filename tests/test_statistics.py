@@ -1,4 +1,4 @@
-"""Statistics of words: published worked examples, and equality with a count over the words of the documents."""
+"""Statistics of words: published worked examples, and comparison with counts over the words of the documents."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pyunitok.index.word_build import add_words
 from pyunitok.index.word_query import WordOptions
 from pyunitok.index.word_statistics import collocations, counts_in, dispersion, key_words
 
-N = 14_307_668  # words of the New York Times corpus of Manning and Schütze (1999), chapter 5
+N = 14_307_668  # number of words in the New York Times corpus of Manning and Schütze (1999), chapter 5
 
 
 def one(value: float) -> Any:
@@ -51,7 +51,7 @@ def test_worked_examples_of_association() -> None:
         found = statistics.association(one(together), f_x, one(f_y), N)
         assert [found[name][0] for name in ("log_likelihood", "mi", "t")] == pytest.approx(nltk, rel=1e-9)
         assert found["log_likelihood"][0] == pytest.approx(printed, rel=0.02)
-    always = statistics.association(one(50), 50, one(50), N)  # Rychlý (2008): at most 14
+    always = statistics.association(one(50), 50, one(50), N)  # Rychlý (2008): the maximum is 14
     assert always["log_dice"][0] == 14 and statistics.association(one(1), 50, one(14), N)["log_dice"][0] == 9
     assert always["mi3"][0] == pytest.approx(always["mi"][0] + 2 * math.log2(50))
 

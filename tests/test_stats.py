@@ -1,4 +1,4 @@
-"""stats: its numbers equal those of simple counting."""
+"""stats: every number matches a simple count."""
 
 import json
 import math
@@ -106,7 +106,7 @@ def test_pictures_without_matplotlib(folder, monkeypatch):
 
 @given(st.integers(0, 10**7))
 def test_bins_never_get_narrower(largest):
-    """Otherwise, the heights of bars would alternate, although the lengths of the documents do not."""
+    """If bin widths went up and down, so would the heights of the bars, even if the lengths are evenly distributed."""
     edges = bins(largest)
     widths = np.diff(edges)
     assert edges[0] == 0 and edges[-1] > largest

@@ -18,7 +18,7 @@ DTYPES = [np.uint8, np.uint16, np.uint32]
 
 
 def sort(ids: np.ndarray, positions: type = np.uint32, budget: int = 1000) -> list[int]:
-    """Sort with the C library, with this number of suffixes per step."""
+    """Sort with the C library; each step handles `budget` suffixes."""
     sa = np.full(len(ids), 0xA5A5A5A5, positions)
     sorter = c_suffix.SuffixSorter(ids, sa, int(ids.max()) + 1 if len(ids) else 1)
     done = 0.0

@@ -94,7 +94,7 @@ def test_shared_models(path: Path) -> None:
     assert tok.vocab_size == want.get_piece_size()
     texts = [text for corpus_path in CORPORA for text in slices(corpus_path, path.stem)]
     ids = [want.encode(text) for text in texts]
-    for _ in range(2):  # the second time, ids come from the memo
+    for _ in range(2):  # the second time, the ids come from the memo
         assert encode(tok, texts) == ids
     assert encode_plain(tok, texts) == ids
     assert [item.tolist() for item in tok.encode_batch(texts)] == ids
@@ -263,7 +263,7 @@ def test_unknown_words_become_bytes(kind: str) -> None:
 
 
 def test_splitting_takes_linear_time() -> None:
-    """If any byte may be inside a rule's key, only the end of the text is examined."""
+    """Even if every byte may be inside a rule's key, only the end of the text is examined."""
     proto = make([(b"a", -1.0, NORMAL), (b"aa", -2.5, NORMAL)], model_type=UNIGRAM)
     proto.normalizer_spec.precompiled_charsmap = charsmap({b"aaa": b"a", b"ba": b"b"})
     tok = tokenizer(proto)

@@ -79,7 +79,7 @@ def test_hostile_changes(kind: str, seed: int) -> None:
 
 
 def bytepiece_file() -> tuple[bytearray, int]:
-    """A native file of a BytePiece model, and the offset of the types of its pieces: three special ones, then bytes."""
+    """A native file of a BytePiece model, and the offset of its piece types: three special pieces, then bytes."""
     entries: bytepiece.Entries = {bytes([byte]): (byte + 3, 1) for byte in range(256)}
     vocabulary = bytepiece.vocabulary_of(entries | {b"ab": (259, 5)}, "toy")
     data = native.write(vocabulary.build(engine="double-array", cpu=None), vocabulary.about("toy"))
@@ -100,14 +100,14 @@ def test_invalid_combinations_of_flags() -> None:
     refused(set_flags(bytearray(data), "bytes", "float64", "byte_fallback"), "excludes")
     refused(set_flags(bytearray(data), "float64", "restart_after_newline"), "needs BYTES")
     refused(set_flags(bytearray(data), "float64", "listed_merges"), "does not support these flags")
-    data[types + 3 + ord("a")] = 5  # unused; it was encoded as id -1, and sampling read a score there
+    data[types + 3 + ord("a")] = 5  # UNUSED; regression: it was encoded as id -1, and sampling read the score at -1
     with pytest.raises(VocabularyError, match=r"no piece matches this byte \(byte 97\)"):
         read(sign(data))
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_every_set_of_flags(kind: str) -> None:
-    """With any flags in the header, a model is rejected, or all ids of its encodings and samples have pieces."""
+    """Whatever the flags in the header, a model is rejected, or all ids of its encodings and samples have pieces."""
     rng = random.Random(kind)
     proto, alphabet = toy(rng, kind)
     good = file_of(tokenizer(proto))

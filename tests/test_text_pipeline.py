@@ -132,7 +132,7 @@ def test_json_lines(tmp_path: Path) -> None:
     assert back == [tok.decode(tok.encode(doc)) for doc in docs]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="signals")
+@pytest.mark.skipif(sys.platform != "linux", reason="requires signals")
 @pytest.mark.parametrize("kind", ["unigram", "word"])
 @pytest.mark.parametrize("sample", [(), ("--sample", "alpha=0.2,seed=3")])
 def test_resume_inside_a_document(kind: str, sample: tuple[str, ...], tmp_path: Path) -> None:

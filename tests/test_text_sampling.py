@@ -53,7 +53,7 @@ def fits(drawn: Counter[Any], wanted: dict[Any, float]) -> None:
     if rest > 1:
         cells.append((n - sum(drawn[key] for key in common), rest))
     chi2, df = sum((got - want) ** 2 / want for got, want in cells), len(cells) - 1
-    # Wilson and Hilferty: the cube root of chi2 / df is nearly normal. 4.5 deviations: 3 in a million.
+    # Wilson and Hilferty: the cube root of chi2 / df is nearly normal; it exceeds 4.5 deviations 3 times in a million.
     assert df == 0 or ((chi2 / df) ** (1 / 3) - (1 - 2 / (9 * df))) / math.sqrt(2 / (9 * df)) < 4.5, (chi2, df, cells)
 
 
@@ -111,7 +111,7 @@ def test_without_replacement(include_best: bool) -> None:
 
 
 def test_pairs_without_replacement() -> None:
-    """The probability of each pair of paths, by enumeration."""
+    """Each pair of paths is drawn with the probability found by enumeration."""
     tok, text = lattice_model(), "abab"
     paths = list(oracle.paths(edges(text), len(text)))
     p = dict(zip((ids_of(tok, path) for path in paths), oracle.probabilities(paths, 0.5), strict=True))

@@ -1,4 +1,4 @@
-"""Invalid thread counts. Regression: threads=0 meant the default in most places, and one thread in others."""
+"""Invalid thread counts are errors. Regression: threads=0 sometimes meant the default, and sometimes one thread."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def test_refused(engine: Any, pieces: Any, how: dict[str, Any], words: list[str]
 
 @pytest.mark.parametrize("pieces", [[1, 2, 3], b"abc", [None], {"a": 1.5}, {"a": "1"}, {"a": None}], ids=repr)
 def test_pieces_of_a_wrong_type(pieces: Any) -> None:
-    """Regression: from_pieces([3]) created a piece of three NULs, and {"a": 1.5} and {"a": "1"} meant the id 1."""
+    """Regression: from_pieces([3]) created a piece of three NULs, and {"a": 1.5} and {"a": "1"} meant id 1."""
     with pytest.raises(TypeError):
         Tokenizer.from_pieces(pieces, fallback=9)
 
@@ -263,7 +263,7 @@ def test_decode_ranges_and_nothing(tok: Tokenizer) -> None:
 
 
 class Tensor:
-    """Resembles torch's tensors: an iterable of tensors with __array__, and with __index__ if it is a single number."""
+    """Resembles torch's tensors: an iterable of tensors with __array__, and __index__ if it holds a single number."""
 
     def __init__(self, values: Any) -> None:
         self.values = np.asarray(values)
@@ -294,7 +294,7 @@ def test_decode_tensors(tok: Tokenizer, make: Any) -> None:
         assert tok.decode(kind) == "the cat 猫" and tok.decode_bytes(kind) == "the cat 猫".encode()
     assert tok.decode_batch(kinds) == ["the cat 猫"] * 3
     assert tok.decode_batch(make([[97, 98], [99, 100]])) == ["ab", "cd"]
-    assert tok.decode(make([])) == ""  # torch creates a float32 tensor
+    assert tok.decode(make([])) == ""  # torch makes this a float32 tensor
     with pytest.raises(IdError, match="id 70000 at position 1"):
         tok.decode(make([97, 70000]))
     with pytest.raises(TypeError, match="ids must be a sequence of integers, not float"):
@@ -433,7 +433,7 @@ def test_default() -> None:
 
 
 def test_default_is_reproducible(tmp_path: Path) -> None:
-    """The file also contains tables for cuts. It is regenerated when they change; its ids never change."""
+    """The file can be regenerated. It also contains the cut tables, which may change in a release, unlike the ids."""
     tok = Tokenizer.default()
     pieces = [tok.id_to_bytes(id_) for id_ in range(1, tok.vocab_size)]
     ids, eod, name = np.arange(1, tok.vocab_size), tok.id_to_piece(0), "unitok-v1"
@@ -443,7 +443,7 @@ def test_default_is_reproducible(tmp_path: Path) -> None:
 
 
 def test_default_pieces() -> None:
-    """Multi-byte pieces are sorted, consist of complete characters or part of one, and have at most three digits."""
+    """Multi-byte pieces are sorted, are complete characters or part of one, and have at most 3 digits in a row."""
     tok = Tokenizer.default()
     pieces = [tok.id_to_bytes(id_) for id_ in range(tok.vocab_size)]
     assert tok.id_to_piece(0) == "<|endoftext|>" and 0 not in tok.encode("a<|endoftext|>\n")  # never encoded
@@ -454,7 +454,7 @@ def test_default_pieces() -> None:
     for piece in pieces[257:]:
         lead = piece[0]
         size = 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
-        if lead & 0xC0 == 0x80 or len(piece) < size:  # a part of one character
+        if lead & 0xC0 == 0x80 or len(piece) < size:  # part of one character
             assert len(piece) < 4 and all(byte & 0xC0 == 0x80 for byte in piece[1:]), piece
         else:
             piece.decode()
@@ -476,7 +476,7 @@ def test_rwkv_world_by_name(rwkv: Tokenizer) -> None:
         path = rwkv_module.find_installed()
     except VocabularyError as error:
         pytest.skip(str(error))
-    was_imported = "pyrwkv_tokenizer" in sys.modules  # by another test
+    was_imported = "pyrwkv_tokenizer" in sys.modules  # possibly by another test
     tok = Tokenizer.from_file("rwkv-world", engine="hat")
     assert (tok.name, tok.path, tok.engine, tok.sha256) == ("rwkv-world", str(path), "hat", rwkv.sha256)
     assert ("pyrwkv_tokenizer" in sys.modules) == was_imported  # found, not imported

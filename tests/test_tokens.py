@@ -112,7 +112,7 @@ def test_manifests_of_another_kind(made, change):
 
 
 def test_pickles_contain_the_path_but_not_the_tokens(made, tmp_path, monkeypatch):
-    """Regression: a worker that received a file of 2.3 GB took 6.7 GB of memory."""
+    """Regression: a worker that received a token file of 2.3 GB took 6.7 GB of memory."""
     np.zeros(1_000_000, "<u2").tofile(tmp_path / "bare")
     bare = pyunitok.open(tmp_path / "bare", dtype="uint16")
     monkeypatch.chdir(made)

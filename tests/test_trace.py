@@ -1,4 +1,4 @@
-"""trace: spans and counts equal those of a naive search of the raw text, and documents contain them."""
+"""trace: spans and counts equal those of a naive search of the raw text, and the documents contain the spans."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_spans_and_documents(index: Any, seed: int, whole_words: bool) -> None:
         assert covered == list(range(span.left, span.right))
 
 
-def test_the_rarest_are_kept(index: Any) -> None:
+def test_the_rarest_spans_are_kept(index: Any) -> None:
     text = " unseen ".join(["the cat", "日本語 café", "naïve 42 x", "a", "mat and"])
     every = trace(index, text, min_bytes=1, max_spans=1000, max_documents=0)
     kept = trace(index, text, min_bytes=1, max_spans=2, max_documents=0)
@@ -135,7 +135,7 @@ def test_command(index: Any, tmp_path: Path) -> None:
 
 
 def test_models_that_normalize(tmp_path: Path) -> None:
-    """Spans are those of the normalized text, which the answer contains."""
+    """Spans refer to the normalized text, which the result includes."""
     (tmp_path / "a.txt").write_text("The quick brown fox\njumps over the dog\n" * 3)
     pyunitok.train(tmp_path / "a.txt", kind="char", vocab_size=40, out=tmp_path / "m.model", hard_vocab_limit=False)
     tokenize(tmp_path / "a.txt", tmp_path / "ids", tmp_path / "m.model", separator="\n")

@@ -68,7 +68,7 @@ def test_a_sample_is_held_out(tmp_path: Path) -> None:
 
 
 def test_the_sample_covers_all_inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sample contains lines of every input, spread over large inputs, and at least HELD_BYTES bytes."""
+    """The sample contains lines from every input, spread over large inputs, and at least HELD_BYTES bytes."""
     monkeypatch.setattr(sources, "HELD_BYTES", 2000)
     for name, n_lines in (("a", 300), ("b", 20_000), ("c", 400)):
         lines = (f"{name}{k:05d} {k * 7919 % 1000} the text of this line" for k in range(n_lines))
@@ -239,7 +239,7 @@ def test_rounds_shrink() -> None:
     assert all(isinstance(item, unigram.PruningRound) and item.n_after <= item.n_before for item in rounds)
 
 
-def test_no_piece_of_frequency_zero() -> None:
+def test_no_piece_has_frequency_zero() -> None:
     corpus = ["ab" * 5 + " cd"] * 3
     own = pieces(pyunitok.train(iter(corpus), kind="bpe", vocab_size=60, **IDENTITY))
     compat = pieces(pyunitok.train(

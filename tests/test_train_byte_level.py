@@ -37,7 +37,7 @@ TEXTS = st.text("abc the é日本🎉\u2581\u2585\x00\x1f\n\t  <|endoftext>1", m
 
 @cache
 def files(folder: str, kind: str, split_by: str = "space") -> tuple[Any, Any, tokenizers.Tokenizer]:
-    """A trained model as a tokenizer.json, as a native file, and in `tokenizers`."""
+    """A model trained as a tokenizer.json and as a native file, and the tokenizer.json opened with `tokenizers`."""
     path = Path(folder, f"{kind}{split_by}.json")
     options: dict[str, Any] = {"kind": kind, "vocab_size": 400, "byte_level": True, "split_by": split_by, "threads": 1}
     first = pyunitok.train(iter(LINES), out=path, **options)
@@ -129,7 +129,7 @@ def test_a_tokenizer_json_can_be_converted_back(folder: str, tmp_path: Path, kin
 
 
 def with_tokens(path: Path, out: Path) -> None:
-    """Write the file with a template, and with added tokens that the model lacks."""
+    """Copy the file, adding a template and tokens that the model lacks."""
     values = json.loads(path.read_bytes())
     flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
     for k, (content, more) in enumerate({"<|user|>": {"lstrip": True}, "🙂x": {"special": False}}.items()):
@@ -183,7 +183,7 @@ def real_model(folder: str, kind: str) -> Path:
 
 
 def slowly_allowed(piece: str, max_chars: int = 6) -> bool:
-    """Allow complete characters with a space only at the start, spaces alone, or a part of one character."""
+    """Allow complete characters with a space only at the start, only spaces, or part of one character."""
     data = bytes_of(piece)
     try:
         characters = data.decode()
@@ -340,7 +340,7 @@ def check_ids(path: Path, tokenizer: pyunitok.Tokenizer) -> None:
 
 
 def delegated(path: Path, message: str) -> None:
-    """Assert that `tokenizers` encodes for this file, and that opening it without `tokenizers` raises this error."""
+    """Assert that encoding is left to `tokenizers`, and that opening the file without it raises this error."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "tokenizers", None)
         with pytest.raises(VocabularyError, match=message):
@@ -354,7 +354,7 @@ def test_files_with_unusual_pieces(folder: str, tmp_path: Path) -> None:
         files(folder, "bpe", split_by)
     values = json.loads(Path(folder, "bpenone.json").read_bytes())
     path = tmp_path / "a.json"
-    values["model"]["vocab"]["日"] = 400  # does not represent bytes, so it never matches
+    values["model"]["vocab"]["日"] = 400  # not the name of any bytes, so it never matches
     path.write_text(json.dumps(values))
     encoded_by_c(path)
     del values["model"]["vocab"]["日"], values["model"]["vocab"]["ÿ"]  # the byte FF is dropped

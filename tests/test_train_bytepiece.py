@@ -147,7 +147,7 @@ def test_a_model_over_the_limit_is_rejected() -> None:
         trained(["some text"] * 10, max_memory=1000)
     draw = random.Random(1)
     items = ["".join(draw.choices("abcdefgh", k=40000)) for _ in range(2)]
-    limit = 700_000  # the n-grams of two bytes take 526,336 of them
+    limit = 700_000  # 2-grams of bytes alone take 526,336
     with pytest.raises(TrainingError, match=r"times or more need . MiB; raise .* \(\d+ is enough\)") as caught:
         trained(items, max_memory=limit)
     enough = int(str(caught.value).rpartition("(")[2].split()[0])
@@ -162,8 +162,8 @@ def test_a_folder_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_pa
         trained(["some text"] * 10, max_memory=1000)
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("n_before", [0, 1])  # spilling n-grams, spilling pieces
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="requires /dev/full")
+@pytest.mark.parametrize("n_before", [0, 1])  # 0: fails to spill n-grams; 1: fails to spill pieces
 def test_a_full_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, n_before: int) -> None:
     """The error says what to do, and no files are left."""
     n_made, new = itertools.count(), tempfile.TemporaryFile
@@ -242,7 +242,7 @@ def test_compat_trainer(tmp_path: Path, sizes: Any) -> None:
     items = texts(5) + texts(6)
     theirs, ours = load_reference().Trainer(max_vocab_size=sizes), compat.Trainer(max_vocab_size=sizes)
     theirs.train(items)
-    ours.train(iter(items), workers=2, batch_size=3)  # an iterator suffices
+    ours.train(iter(items), workers=2, batch_size=3)  # an iterator is enough
     assert ours.pieces == theirs.pieces and ours.dump(ours.pieces[0]) == theirs.dump(theirs.pieces[0])
     for trainer, name in ((theirs, "theirs"), (ours, "ours")):
         (tmp_path / name).mkdir()
@@ -427,7 +427,7 @@ CASES = [
 @pytest.mark.slow
 @pytest.mark.parametrize("corpus, k", CASES)
 def test_real_corpora(corpus: str, k: int) -> None:
-    """Trains on 200 KB of two corpora, or for some minutes on a megabyte of six with PYUNITOK_ALL_CORPORA=1."""
+    """Trains on 200 KB of two corpora; with PYUNITOK_ALL_CORPORA=1, on a megabyte of six, which takes a few minutes."""
     packed = find_shared(f"corpora/{corpus}.txt.zst").read_bytes()
     text = zstandard.ZstdDecompressor().decompressobj().decompress(packed)[: 1_000_000 if EVERYTHING else 200_000]
     items = text.decode(errors="ignore").splitlines(keepends=True)

@@ -90,7 +90,7 @@ QUICK = ("unigram", "bpe", "longest")
 
 @pytest.mark.parametrize("name", [k if k in QUICK else pytest.param(k, marks=pytest.mark.slow) for k in KINDS])
 def test_killed_and_resumed(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Each run is killed a little later than the previous run, whose files it uses."""
+    """Each run is killed a little later than the previous one and resumes from its files."""
     monkeypatch.setattr(merging, "SAVE_SECONDS", 0)
     monkeypatch.setattr(merging, "STEP_WORK", 1000)
     options = KINDS[name]
@@ -157,15 +157,15 @@ def test_merges_are_not_repeated(killed_among_merges: Path) -> None:
     assert 100 < n_kept <= done[0] and Path("m.model").read_bytes() == expected
 
 
-@pytest.mark.parametrize("damage", ["empty", "cut", "a merge twice", "a symbol"])
+@pytest.mark.parametrize("damage", ["empty", "truncated", "repeated merge", "invalid symbol"])
 def test_damaged_merges(killed_among_merges: Path, damage: str) -> None:
     path = killed_among_merges
-    if damage in ("empty", "cut"):
-        path.write_bytes(path.read_bytes()[: 100 if damage == "cut" else 0])
+    if damage in ("empty", "truncated"):
+        path.write_bytes(path.read_bytes()[: 100 if damage == "truncated" else 0])
     else:
         with np.load(path) as file:
             arrays = {name: file[name] for name in file.files}
-        arrays["symbols"][-1] = arrays["symbols"][0] if damage == "a merge twice" else 1 << 20
+        arrays["symbols"][-1] = arrays["symbols"][0] if damage == "repeated merge" else 1 << 20
         with path.open("wb") as out:
             np.savez(out, **arrays)
     with pytest.raises(TrainingError, match=r"merges.npz is damaged .*: remove c to start again"):
@@ -175,14 +175,14 @@ def test_damaged_merges(killed_among_merges: Path, damage: str) -> None:
 def test_a_checkpoint_of_other_options_is_rejected(folder: Path) -> None:
     options = KINDS["unigram"]
     assert child(lambda: train(5, **options)) == signal.SIGKILL
-    with pytest.raises(TrainingError, match="vocab_size was 190 and is 191"):
+    with pytest.raises(TrainingError, match="vocab_size was 190, now 191"):
         train(**{**options, "vocab_size": 191})
-    with pytest.raises(TrainingError, match="prior was not there and is 'mle'"):
+    with pytest.raises(TrainingError, match="prior was absent, now 'mle'"):
         train(**options, prior="mle")
-    with pytest.raises(TrainingError, match="kind was unigram and is bpe"):
+    with pytest.raises(TrainingError, match="kind was unigram, now bpe"):
         train(**KINDS["bpe"])
     Path("1.txt").write_text("changed")
-    with pytest.raises(TrainingError, match=r"the input 1.txt was \d+ bytes, changed at \d+ and is 7 bytes"):
+    with pytest.raises(TrainingError, match=r"the input 1.txt was \d+ bytes, changed at \d+, now 7 bytes"):
         train(**options)
     Path("1.txt").unlink()
     Path("1.txt").write_text("\n".join(LINES[1::3]))
@@ -222,14 +222,14 @@ def test_damage(folder: Path, name: str, damage: str) -> None:
     if damage == "cut":
         del data[len(data) // 2 :]
     else:
-        first = data.find(b"\x93NUMPY")  # a byte after the 128-byte header of an array; some bytes of a zip are unused
+        first = data.find(b"\x93NUMPY")  # changes the data of an array, because some bytes of a zip file are unused
         data[first + 128 if first >= 0 else len(data) // 2] ^= 0x80
     path.write_bytes(data)
     with pytest.raises(TrainingError, match="remove"):
         train(**options)
 
 
-def test_two_at_once(folder: Path) -> None:
+def test_two_runs_at_once(folder: Path) -> None:
     with Checkpoint("c", {}), pytest.raises(OutputError, match="another process"):
         Checkpoint("c", {})
 
@@ -248,7 +248,7 @@ def test_save_and_load(tmp_path: Path) -> None:
 
 
 def limited(n_bytes: int, work: Callable[[], object]) -> Callable[[], object]:
-    """Limit the size of files, which has the effect of a full disk."""
+    """Limit the size of files to simulate a full disk."""
 
     def run() -> object:
         resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
@@ -332,7 +332,7 @@ def state_of(names: list[str]) -> list[tuple[int, bytes]]:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_repeating_a_finished_run(folder: Path, name: str) -> None:
-    """Regression: it failed with "exists". Only a different training run must fail."""
+    """Regression: repeating the command failed because the model existed. Only a different run must fail."""
     words, written = COMMANDS[name], WRITTEN[name]
     run_command(words)
     assert {path.name for path in folder.iterdir()} - {"0.txt", "1.txt", "2.txt"} == {
@@ -375,7 +375,7 @@ def test_missing_and_changed_results(folder: Path) -> None:
 
 
 def test_the_record_moves_with_its_files(folder: Path) -> None:
-    """The names in the record are relative to its folder."""
+    """The record contains paths relative to its own folder."""
     run_command(COMMANDS["bpe"].replace("m.model", "sub/m.model"), code=1)
     Path("sub").mkdir()
     run_command(COMMANDS["bpe"].replace("m.model", "sub/m.model"))
@@ -457,7 +457,7 @@ def test_a_repeated_call(folder: Path) -> None:
     assert again.vocab_size == first.vocab_size and Path("m.model").stat().st_ino == made
     pyunitok.train("0.txt", **options, overwrite=True)
     assert Path("m.model").stat().st_ino != made
-    with pytest.raises(OutputError, match="another training run: vocab_size was 300 and is 301"):
+    with pytest.raises(OutputError, match="another training run: vocab_size was 300, now 301"):
         pyunitok.train("0.txt", **{**options, "vocab_size": 301}, overwrite=False)
     with pytest.raises(OutputError, match=r"m\.model exists"):
         pyunitok.train("0.txt", out="m.model", overwrite=False, **KINDS["bpe"])

@@ -26,7 +26,7 @@ LINES = st.lists(st.text("ab  \u2581\u2585é\u0301жя東カ。ﾊﾞ１09.,<s>|
 
 @given(st.lists(st.dictionaries(st.binary(max_size=3), st.integers(1, 1 << 50), max_size=30), max_size=5))
 def test_counters_joined(tables: list[dict[bytes, int]]) -> None:
-    """The counts of several threads are added up."""
+    """The counts of several threads are added together."""
     counters = [c_train.Counter() for _ in tables]
     for counter, table in zip(counters, tables, strict=True):
         counter.add(c_train.Units.pack(list(table), list(table.values())))

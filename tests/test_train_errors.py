@@ -21,7 +21,7 @@ KINDS = ["unigram", "bpe", "char", "word", "longest", "bytepiece"]
 
 
 def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str]:
-    """The exit code and the output."""
+    """Run the command; return its exit code and its output."""
     monkeypatch.setattr(sys, "argv", ["pyunitok", *map(str, arguments)])
     code: Any = 0
     try:
@@ -96,7 +96,7 @@ def test_an_option_is_set_once(run: Any) -> None:
 
 
 def test_tsv_is_read_by_the_command(run: Any, tmp_path: Path) -> None:
-    """Regression: --set input_format=tsv trained on the counts as text."""
+    """Regression: with --set input_format=tsv, the counts were treated as text to train on."""
     spm = pytest.importorskip("sentencepiece")
     lines = [line for line in LINES if "\t" not in line]
     (tmp_path / "t.tsv").write_text("".join(f"{line}\t{k % 9 + 1}\n" for k, line in enumerate(lines)))
@@ -142,7 +142,7 @@ def test_include_and_exclude(run: Any, tmp_path: Path) -> None:
 
 
 def test_a_device_is_not_replaced(run: Any, tmp_path: Path) -> None:
-    """Regression: it was replaced if the user had permission."""
+    """Regression: a device was replaced if the user had permission."""
     (tmp_path / "target").mkdir()
     os.mkfifo(tmp_path / "pipe")
     for name in ("pipe", "target"):
@@ -174,7 +174,7 @@ def test_help_lists_only_options_with_an_effect(run: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_full_disk_leaves_nothing(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_a_full_disk_leaves_no_files(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """Neither a partial model nor a .vocab file is left, because either would block the next attempt."""
     fsync, partial = os.fsync, tmp_path / "m.model.partial"
 

@@ -1,4 +1,4 @@
-"""Lattices of the Unigram trainer: edges that are kept between calls do not change results."""
+"""Lattices of the Unigram trainer: edges kept between calls do not change the results."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def test_rules(piece, max_piece_bytes, max_run_bytes, max_words, max_digits, clo
 
 
 def test_leading_spaces():
-    """Pieces contain the space before a word, and never the space after it."""
+    """Pieces may include the space before a word, but never the one after it."""
     pieces = train_longest([WeightedText(Packed.from_documents([PROSE]))], 700, rules=GreedyRules(leading_spaces=1))
     assert not [piece for piece in pieces if piece.endswith(b" ") and piece.strip()]
     free = train_longest([WeightedText(Packed.from_documents([PROSE]))], 700)
@@ -118,7 +118,7 @@ def test_number_of_pieces(n_pieces):
     assert len(pieces) == n_pieces and pieces == sorted(set(pieces)) and set(BYTES) <= set(pieces)
 
 
-def test_more_pieces_than_the_text_has():
+def test_more_pieces_than_the_text_yields():
     pieces = train_longest(SOURCES, 5000)
     assert 300 < len(pieces) < 5000
 
@@ -205,7 +205,7 @@ def test_progress_and_interrupts(threads):
         seen[phase] = done
 
     train_longest(SOURCES, 270, progress=progress, threads=threads)
-    if threads == 1:  # with more threads, the one that reports may have no text left
+    if threads == 1:  # with more threads, the reporting thread may finish first
         assert {phase.partition(",")[0] for phase in seen} >= {"grow", "refine"}
         assert all(done == total for phase, done in seen.items() if phase.startswith("refine"))
 

@@ -96,7 +96,7 @@ def test_options(tmp_path: Path) -> None:
 
 
 def test_weights_and_equal_bytes(tmp_path: Path) -> None:
-    """The weights decide which of two languages gets more of the 33 learned pieces."""
+    """The weights determine which of two languages gets more of the 33 learned pieces."""
     (tmp_path / "a").mkdir()
     (tmp_path / "a/1.txt").write_bytes(PROSE * 6)
     (tmp_path / "b.txt").write_bytes(b"".join(bytes(range(65, 91))[k % 26 : k % 26 + 4] + b"." for k in range(900)))
@@ -161,7 +161,7 @@ def test_invalid_weights(tmp_path: Path, weight: str) -> None:
     assert CliRunner().invoke(command, arguments).exit_code == 2
 
 
-def test_hardly_any_text() -> None:
+def test_very_little_text() -> None:
     """A text without repeated pairs yields only bytes; no text is an error."""
     with pytest.raises(NoTextError):
         pyunitok.train(iter([""]), kind="longest", vocab_size=300)

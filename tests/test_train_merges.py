@@ -44,8 +44,8 @@ def units_of(words: dict[str, int]) -> Units:
 
 @given(WORDS, st.sampled_from([0, 2]), st.integers(0, 40))
 @fewer(1)
-def test_resumed_after(words: dict[str, int], min_count: int, n_merges: int) -> None:
-    """A trainer that begins with the merges of another one performs the same further merges, with the same counts."""
+def test_resuming_after_any_number_of_merges(words: dict[str, int], min_count: int, n_merges: int) -> None:
+    """A trainer that starts with the merges of another one continues as that one would, with the same counts."""
     expected = trained(units_of(words), min_count=min_count)
     first = trained(units_of(words), min_count=min_count, n_pieces=n_merges)
     got = trained(units_of(words), min_count=min_count, resume=first)
@@ -59,7 +59,7 @@ WITHOUT = st.sampled_from(["", "a", "\u6771b"])  # characters outside the alphab
 
 @given(WORDS, st.sampled_from([0, 2]), st.sampled_from([1, 2, 3, 8]), st.randoms(), WITHOUT)
 @fewer(1)
-def test_shared(words: dict[str, int], min_count: int, threads: int, rng: random.Random, without: str) -> None:
+def test_order_of_units(words: dict[str, int], min_count: int, threads: int, rng: random.Random, without: str) -> None:
     """The merges match the oracle with any number of threads, for units in any order and for repeated units, whether
     the trainer or the caller cuts units at characters outside the alphabet."""
     parts: Counter[str] = Counter()
@@ -86,7 +86,7 @@ def test_shared(words: dict[str, int], min_count: int, threads: int, rng: random
 
 
 def test_invalid_and_empty_units() -> None:
-    """Units with invalid UTF-8 in any thread's share, no units, and units with count 0."""
+    """Invalid UTF-8 is an error in any thread's share; no units, and units with count 0, are valid."""
     units = Units.pack([b"ab", b"ab", b"b\xff"], [9, 9, 9])
     for threads in (1, 2, 8):
         with pytest.raises(ValueError, match="invalid UTF-8"):
@@ -99,7 +99,7 @@ def test_invalid_and_empty_units() -> None:
 
 
 def test_a_long_unit() -> None:
-    """Long repetitions of one or two letters, in which pairs overlap."""
+    """Training can resume after any merge even in long repetitions, in which pairs overlap."""
     for unit in ("a" * 1000, "ab" * 500, "aab" * 400):
         units = units_of({unit: 5, "ab": 3})
         expected = trained(units, min_count=2)
@@ -114,7 +114,7 @@ def test_a_long_unit() -> None:
     ([[0, 2]], "do not have"), ([[0, 1], [0, 1]], "before"), ([[0, 1], [2, 2], [3, 3], [4, 4]], "do not have"),
 ])  # fmt: skip
 def test_invalid_merges(symbols: list[list[int]], why: str) -> None:
-    """A symbol of a later merge, a repeated merge, and a piece longer than the rules allow."""
+    """Rejects a symbol of a later merge, a repeated merge, and a piece longer than the rules allow."""
     trainer = BpeTrainer(RULES, units_of({"ab": 9}))
     counts: Counts = np.ones(len(symbols), np.uint64)
     with pytest.raises(ValueError, match=why):

@@ -26,7 +26,7 @@ LINES = text(11, 500)
 
 
 def seeds_of(words: dict[str, int]) -> dict[str, float]:
-    """Every substring of up to 4 characters, with its count times its length."""
+    """Every substring of up to 4 characters, with the product of its count and its length."""
     found: dict[str, float] = {}
     for word, count in words.items():
         for i in range(len(word)):
@@ -69,7 +69,7 @@ def test_models_match_the_oracle(options: dict[str, Any]) -> None:
         got = trainer.state
         same = got.pieces.items() == sorted(piece.encode() for piece in expected) and len(got.rounds) == n_rounds
         same = same and np.allclose(got.scores, [expected[piece.decode()] for piece in got.pieces.items()], rtol=1e-6)
-        assume(same or not ties)  # rounding decides, possibly as in the oracle
+        assume(same or not ties)  # rounding decides ties, and the oracle may round differently
         assert same, (got.pieces.items(), got.scores, len(got.rounds), expected, n_rounds)
         n_compared += 1
 
@@ -101,7 +101,7 @@ def names_of(tokenizer: pyunitok.Tokenizer) -> set[str]:
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe", "word"])
 def test_min_frequency(kind: str) -> None:
-    """Rarer words have no effect."""
+    """Words below the minimum frequency have no effect."""
     lines = ["often often often rare"]
     assert any("r" in name.strip("<>") for name in names_of(pyunitok.train(iter(lines), kind=kind, vocab_size=40)))
     kept = names_of(pyunitok.train(iter(lines), kind=kind, vocab_size=40, min_frequency=2))
@@ -115,14 +115,14 @@ def test_initial_alphabet(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
 def test_split_by_none(kind: str) -> None:
-    """The result equals that of the corresponding option of sentencepiece."""
+    """The result equals that of split_by_whitespace=False, the corresponding option of sentencepiece."""
     one = pyunitok.train(iter(LINES), kind=kind, vocab_size=300, split_by="none")
     other = pyunitok.train(iter(LINES), kind=kind, vocab_size=300, split_by_whitespace=False)
     assert names_of(one) == names_of(other) != names_of(pyunitok.train(iter(LINES), kind=kind, vocab_size=300))
 
 
 def test_automatic_coverage() -> None:
-    """Rare characters compete with pieces; those that do not save enough become bytes."""
+    """Rare characters compete with other pieces; those that save too few tokens are encoded as bytes."""
     lines = [*LINES, *["éà" * 9] * 40, "字 ü"]
     options: dict[str, Any] = {
         "kind": "unigram", "vocab_size": 410, "prune": "sparse", "byte_fallback": True, **IDENTITY

@@ -138,7 +138,7 @@ def merged(
     words: dict[str, int], size: int, *, min_count: int = 0, threads: int = 1, work: int = 1 << 20,
     n_first: int = 0,
 ) -> Any:  # fmt: skip
-    """The pieces and the merges, as the oracle returns them. n_first: the merges after which the run is resumed."""
+    """The pieces and the merges, as the oracle returns them. The run resumes after n_first merges."""
     alphabet = sorted({*"".join(words)})
     units = Units.pack([bytes_of(word) for word in words], list(words.values()))
     trainer = BpeTrainer(None, units, None, threads)
@@ -351,7 +351,7 @@ def test_special_tokens_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_smaller_models_of_special_tokens(tmp_path: Path) -> None:
-    """The report measures the models that smaller vocabularies would give."""
+    """To measure smaller vocabularies, the report derives the models that training would produce."""
     docs, options = ["x<s> <s>y <s>y<s> ab abx" * 9], {"pattern": r"\S+|\s+", "special_tokens": ["<s>", "ab"]}
     pyunitok.train(iter(docs), kind="bpe", vocab_size=270, out=tmp_path / "a.utk", **options)
     vocabulary = Vocabulary.of(*open_model(tmp_path / "a.utk"))

@@ -36,7 +36,7 @@ def test_page(tmp_path: Path, kind: str) -> None:
 
 
 def page_colours(page: str) -> set[str]:
-    """The colours of the charts. Black or white would be invisible on the light or the dark page."""
+    """The colours of the charts. Black would be invisible on the dark page, and white on the light one."""
     return set(re.findall(r"(?:fill|stroke): ([#\w]+)", page))
 
 
@@ -49,12 +49,12 @@ def test_options_on_the_page(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     page = (tmp_path / "r.html").read_text()
     assert f"<dd>--vocab-size 300 --no-leading-spaces --weight {tmp_path}/a.txt=2.0 --equal-bytes</dd>" in page
-    assert "<code> " in page  # a piece with its space
+    assert "<code> " in page  # a piece with its leading space
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_curve(kind: str) -> None:
-    """The curve ends at the bytes per token of the model, or near it because of Unigram's last round."""
+    """The curve ends at the bytes per token of the model, or near that value because of Unigram's last round."""
     options: dict[str, Any] = {} if kind == "longest" else {"normalization_rule_name": "identity"}
     got = run(iter(LINES), kind=kind, vocab_size=350, **options)
     curve = got.curve()
@@ -86,6 +86,8 @@ def test_curve_of_merges_matches_the_models(options: dict[str, Any]) -> None:
     smaller = run(iter(lines * 2), kind="bpe", vocab_size=n_pieces, **given, **options)
     n_tokens = sum(len(smaller.tokenizer.encode(text)) for text in got.sample)
     assert density == sum(map(len, got.sample)) / n_tokens
+
+
 def test_unknown_characters(tmp_path: Path) -> None:
     """The share counts characters, not tokens, even with byte fallback."""
     known, strange = "abc " * 4000, "\u4e00\u4e8c\u4e09\u56db"
@@ -106,7 +108,7 @@ def test_the_longest_pieces_and_types() -> None:
 
 
 def test_peaks_of_phases(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each phase has its own peak, even after a phase with a higher peak; a new record is exact."""
+    """Each phase has its own peak, even after a phase with a higher one; a peak that is a new maximum is exact."""
     in_use, highest, now = [10], [10], [0.0]
     monkeypatch.setattr(trained, "_in_use", lambda: in_use[0])
     monkeypatch.setattr(trained, "_highest", lambda: highest[0])

@@ -111,7 +111,7 @@ def plain_repeats(units: dict[str, int], rules: c_train.Rules) -> Counter[bytes]
         if weight >= 2 and c_train.allowed(rules, piece.encode()) and len(followers[piece]) > 1
         and (len({follower[:1] for follower in followers[piece]}) > 1 or b"" in followers[piece])
     })  # fmt: skip
-    for unit, count in sorted(units.items(), key=lambda item: -item[1]):  # only the first one with each prefix counts
+    for unit, count in sorted(units.items(), key=lambda item: -item[1]):  # only the first per prefix counts
         if count >= (15 if len(unit) > 3 else 2):
             starts = [unit[:n].encode() for n in range(min(len(unit), 16), 1, -1)]
             whole = next((start for start in starts if c_train.allowed(rules, start)), b"")

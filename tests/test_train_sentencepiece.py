@@ -49,7 +49,7 @@ def test_bpe_with_automatic_coverage(vocab_size: int) -> None:
 
 @pytest.mark.parametrize("corpus", [[" "], ["   ", "\t", ""], ["\u3000"], ["\x1f"], ["<s>"], [""], ["\u2585"]])
 def test_automatic_coverage_of_white_space(corpus: list[str]) -> None:
-    """sentencepiece trains a model of only bytes, unless all lines are empty."""
+    """sentencepiece trains a model that contains only bytes, unless all lines are empty."""
     options = {"model_type": "bpe", "hard_vocab_limit": False, "vocab_size": 300, **AUTOMATIC}
     expected = reference(options, sentence_iterator=iter(corpus))
     if isinstance(expected, str):
@@ -86,7 +86,7 @@ def has_same_piece_twice(corpus: list[str]) -> bool:
     return any(joined[i : i + n] == joined[i + n : i + 2 * n] for n in (1, 2, 3) for i in range(len(joined)))
 
 
-TIMES = st.integers(1, 5) | st.integers(1, 10**6)  # also large counts, because rare pairs are omitted at first
+TIMES = st.integers(1, 5) | st.integers(1, 10**6)  # includes large counts, because rare pairs are omitted at first
 
 
 @given(st.lists(st.tuples(st.text("abc\u2581", min_size=1, max_size=9), TIMES), min_size=1, max_size=9))

@@ -1,4 +1,4 @@
-"""The table of trainers: one row is all that train() and the command need to support a trainer."""
+"""The table of trainers: train() and the command support a new trainer once it has a row."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from pyunitok.vocab import native
 @dataclass
 class LinesOptions:
     most_bytes: int = option(9, "Most bytes in a piece.", least=1, most=20, section="Pieces")
-    case: str = option("as-is", "How letters are kept.", type=("as-is", "lower"), section="Pieces")
+    case: str = option("as-is", "Case of letters.", type=("as-is", "lower"), section="Pieces")
 
 
 def train_lines(training: Training, given: dict[str, Any]) -> Trained:
-    """Pieces are the first lines of the texts."""
+    """A trainer whose pieces are the first lines of the texts."""
     chosen = options.read(LinesOptions, given, "made-up")
     source = training.source(hold=False)
     assert isinstance(source, Corpus) and training.out is not None

@@ -47,7 +47,7 @@ def test_every_character(form: str) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_nearly_all_normal_texts_are_detected(form: str) -> None:
-    """The check rejects only texts that normalization changes, and texts with jamo."""
+    """is_normal() rejects only texts that normalization changes, and texts with jamo."""
     for character in SCALARS:
         if not 0x1100 <= ord(character) < 0x1200:
             data = character.encode()

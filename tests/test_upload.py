@@ -1,4 +1,4 @@
-"""Outputs at URLs: written locally, uploaded when complete with OUT last, resumed after failures of the store."""
+"""Outputs at URLs: written locally, uploaded when complete (OUT last), and resumed after failures of the store."""
 
 import json
 import os
@@ -191,9 +191,9 @@ def test_invalid_urls(tmp_path):
         pyunitok.open(URL)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")
+@pytest.mark.skipif(sys.platform == "win32", reason="requires POSIX pipes")
 def test_a_pipe_is_compared_on_resume(corpus):
-    """A pipe is verified by its bytes, even if the finished output is at a URL."""
+    """The bytes of a pipe are compared with those of the finished run, even if its output is at a URL."""
     fifo = corpus.folder / "fifo"
     os.mkfifo(fifo)
     tok = models.greedy()
@@ -220,7 +220,7 @@ def test_spools_are_separate_and_private(tmp_path, monkeypatch):
     first, second = Spool("unreliable://a/ids"), Spool("unreliable://b/ids")
     assert first.folder != second.folder
     assert Spool("unreliable:///a/ids").folder == first.folder, "another spelling of the same URL"
-    assert not first.folder.exists(), "created when there is work to do"
+    assert not first.folder.exists(), "the folder is created when there is work to do"
     if sys.platform != "win32":
         parent = first.folder.parent
         assert parent.stat().st_mode & 0o777 == 0o700
@@ -231,7 +231,7 @@ def test_spools_are_separate_and_private(tmp_path, monkeypatch):
 
 
 def test_command(tmp_path):
-    """Files at memory:// exist only in the process of the command, so its messages are tested."""
+    """Files at memory:// exist only in the process of the command, so only its messages are tested."""
     models.greedy().save(tmp_path / "toy")
     (tmp_path / "a.txt").write_bytes(b"text")
 

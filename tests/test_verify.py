@@ -34,7 +34,7 @@ def toy():
 
 @pytest.fixture
 def folder(tmp_path, toy):
-    """A folder "in" with three inputs, "ids", and the model file "toy"."""
+    """A folder with three inputs in "in", the token file "ids", and the model file "toy"."""
     toy.save(tmp_path / "toy")
     corpus = tmp_path / "in"
     corpus.mkdir()
@@ -100,7 +100,7 @@ def test_damage(folder, name, at, value, faults):
 def test_a_manifest_that_does_not_match(folder, field, value, fault):
     manifest = json.loads((folder / "ids.json").read_text())
     if field == "inputs":
-        first, second = manifest["inputs"][:2]  # the sum does not change
+        first, second = manifest["inputs"][:2]  # the sum remains the same
         second["tokens"] -= 1
         first["tokens"] += 1
     else:
@@ -313,7 +313,7 @@ def test_inputs_that_a_hostile_manifest_names(folder, monkeypatch, path, message
 
 @pytest.mark.parametrize("path", ["fifo", "/dev/zero"])
 def test_a_model_that_a_hostile_manifest_names(folder, path):
-    """Opening either of them would block or never end."""
+    """Opening a FIFO would block, and reading /dev/zero would never end."""
     os.mkfifo(folder / "fifo")
     array = pyunitok.open(folder / "ids")
     array.manifest.model["path"] = str(folder / path)

@@ -193,7 +193,7 @@ def test_lists_of_words(index: Any, documents: list[list[str]]) -> None:
 @settings(deadline=None)
 @given(st.text(max_size=8))
 def test_equal_forms_are_consecutive(word: str) -> None:
-    """If words have the same folded form, their sort keys begin alike."""
+    """If two words differ only in case, the first two parts of their sort keys are equal."""
     for other in (word.upper(), word.lower(), word.title(), word.casefold()):
         if Folding(case=True).of(other) == Folding(case=True).of(word):
             assert sort_key(other)[:2] == sort_key(word)[:2]
@@ -213,7 +213,7 @@ def test_words_are_updated(tmp_path: Path) -> None:
     index = make(tmp_path, [[b"the fox"], [b"a fox"]])
     assert index.words.count("fox") == 2
     before = {path.name: path.read_bytes() for path in (tmp_path / "idx").glob("*.words")}
-    add_words(tmp_path / "idx")  # up to date
+    add_words(tmp_path / "idx")  # already up to date, so nothing changes
     assert before == {path.name: path.read_bytes() for path in (tmp_path / "idx").glob("*.words")}
     (tmp_path / "new.txt").write_bytes(b"the fox the fox")
     pyunitok.tokenize([tmp_path / "new.txt"], tmp_path / "2.u16", model=tmp_path / "m.utk", separator="file")
@@ -229,7 +229,7 @@ def test_words_are_updated(tmp_path: Path) -> None:
 
 
 def test_damaged_files_are_errors(tmp_path: Path) -> None:
-    """A change to any byte causes an error, or answers that do not read outside the arrays."""
+    """Changing any byte causes an error or an answer, but never a read outside the arrays."""
     make(tmp_path, [[b"the fox, the Fox", b"a fox"]])
     rng, options = random.Random(1), WordOptions(ignore_case=True, wildcards=True)
     for name in ("lexicon.words", "00000.words"):

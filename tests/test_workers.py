@@ -31,7 +31,7 @@ def results_of(reading, work, **options):
 
 @pytest.mark.parametrize(("threads", "block_bytes"), [(1, 1 << 20), (1, 13), (3, 13), (8, 100)])
 def test_words_of_a_corpus(corpus, threads, block_bytes):
-    """The example in workers.py."""
+    """The example in the docstring of workers.py."""
 
     def count(block):
         return Counter(word for text in block.texts() for word in text.split())
@@ -125,7 +125,7 @@ def test_leaving_early_wakes_waiting_threads(corpus):
     carry = Carry(0)
 
     def work(block):
-        return carry.take(block.number)  # no value is ever put
+        return carry.take(block.number)  # waits forever, because nothing is put
 
     reading = Reading(find([str(corpus / "a.txt")]), ReadingOptions(threads=3, block_bytes=20), split=anywhere)
     workers = Workers(reading, work, carry=carry)

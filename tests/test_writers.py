@@ -152,7 +152,7 @@ def test_no_link_is_followed(
     name: str, corpus: Path, tmp_path: Path, watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Regression: `duplicates -o F` destroyed the target of F.partial, and `tokenize --stats-json F` that of F."""
-    monkeypatch.setattr(page, "image", lambda *_: b'<svg viewBox="0 0 1 1"></svg>')  # drawing takes one second
+    monkeypatch.setattr(page, "image", lambda *_: b'<svg viewBox="0 0 1 1"></svg>')  # because drawing takes a second
     words = COMMANDS[name].split()
     before = {path.relative_to(corpus) for path in corpus.rglob("*")}
     folder = tmp_path / "x"
@@ -183,7 +183,7 @@ def test_no_link_is_followed(
 
 # ------------------------------------------------------------------------------------------------ all writes ---
 
-# Other modules that open, rename or create files, and why.
+# Modules that open, rename or create files, the calls that they use, and the reasons.
 ALLOWED = {
     "clean/parts.py": {"shutil.copyfileobj"},  # into a file that new_file() opened
     "disk/outfile.py": {"open", "os.open", "replace"},  # all writes go through this module
@@ -193,8 +193,8 @@ ALLOWED = {
     "train/counting.py": {"TemporaryFile"},  # counts that exceed the memory limit
     "train/rereading.py": {"SpooledTemporaryFile"},  # a pipe that is read twice
     "index/duplicates.py": {"TemporaryFile"},
-    "index/word_build.py": {"TemporaryFile", "tofile"},  # words that have no number yet
-    "cli/__init__.py": {"os.open"},  # /dev/null
+    "index/word_build.py": {"TemporaryFile", "tofile"},  # words that have not been numbered yet
+    "cli/__init__.py": {"os.open"},  # opens /dev/null
 }  # fmt: skip
 ALWAYS = {"write_text", "write_bytes", "touch", "rename", "tofile", "savetxt", "symlink_to", "hardlink_to", "mkstemp",
           "TemporaryDirectory", "TemporaryFile", "NamedTemporaryFile", "SpooledTemporaryFile", "mkdtemp"}  # fmt: skip
@@ -267,7 +267,7 @@ def test_two_writers_of_one_file(tmp_path: Path) -> None:
 
 
 def test_a_file_renamed_between_open_and_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Regression: a process that had opened it before the rename truncated the finished file."""
+    """Regression: a process that had opened the file before the rename truncated the finished file."""
     import fcntl
 
     path, flock, n_calls = tmp_path / "new", fcntl.flock, 0
@@ -293,7 +293,7 @@ def test_an_error_of_another_file_names_that_file(tmp_path: Path) -> None:
         (tmp_path / "missing").read_bytes()
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="requires /dev/full")
 def test_reports_to_pipes_and_devices(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -347,7 +347,7 @@ def test_standard_output_is_not_replaced(corpus: Path, tmp_path: Path, stdout: P
 
 @pytest.mark.parametrize("how", ["SIGINT", "SIGKILL"])
 def test_interrupted_duplicates_leave_no_folder(corpus: Path, tmp_path: Path, how: str) -> None:
-    """Regression: `.pyunitok-duplicates-*` stayed next to the output."""
+    """Regression: the folder `.pyunitok-duplicates-*` was left next to the output."""
     program = (
         "import os, signal\n"
         "from pyunitok.index import duplicates\n"

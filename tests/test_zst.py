@@ -79,7 +79,7 @@ ZST = {
 
 
 def stream_of(data, compression, tmp_path=None, odd=None):
-    """A stream over `data`; with a seed `odd`, the file returns pieces of random sizes."""
+    """A stream over `data`; if a seed `odd` is given, the underlying file returns pieces of random sizes."""
     if odd is not None:
         raw = RawFile.__new__(RawFile)
         raw.name, raw.position, raw._ahead, raw._end, raw._file = "test", 0, b"", None, streams.OddFile(data, odd)
@@ -153,7 +153,7 @@ def test_zst_flipped_bits():
                 assert str(error).startswith("test: byte ")
                 n_refused += 1
             else:
-                assert got == want  # for example, a larger window than necessary
+                assert got == want  # for example, the header requests a larger window than necessary
     assert n_refused > 7.8 * len(data)
 
 
@@ -188,7 +188,7 @@ def test_zst_dictionary_and_window():
 
 
 def test_zst_bomb(tmp_path):
-    """100 MB of zeros, in 64 KiB buffers: neither Python's memory nor the process's grows."""
+    """Reads 100 MB of zeros in 64 KiB buffers: neither Python's memory nor that of the process grows."""
     path = tmp_path / "bomb.zst"
     path.write_bytes(frame(bytes(100_000_000)))
     check_bomb(path, "zst")

@@ -400,7 +400,9 @@ def _show(answer: dict[str, Any]) -> None:
 
 def _overlap_summary(answer: dict[str, Any]) -> str:
     window, n_short = f"{answer['window']} {answer['unit']}", answer["lines_short"]
-    summary = f"{answer['lines_found']:,} of {counted(answer['lines'], 'line')} share {window} with the corpus"
+    n_found = answer["lines_found"]
+    share = "shares" if n_found == 1 else "share"
+    summary = f"{n_found:,} of {counted(answer['lines'], 'line')} {share} {window} with the corpus"
     if n_short:
         summary += f"; skipped {counted(n_short, 'line')} shorter than {window} (use a smaller --window)"
     if answer["approx"]:

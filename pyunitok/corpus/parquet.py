@@ -280,7 +280,7 @@ def _check_column(schema: Any, path: list[str], key: str) -> None:
     fields, kind = list(schema), None
     for name in path:
         if kind is not None and not pyarrow.types.is_struct(kind):
-            raise ValueError(f"{name!r} of {key!r} cannot be a field of a column of {kind}, which has no fields")
+            raise ValueError(f"no column {key!r}: the parent of {name!r} holds {kind}, which has no fields")
         if kind is not None:
             fields = [kind.field(k) for k in range(kind.num_fields)]
         found = [field.type for field in fields if field.name == name]

@@ -97,12 +97,12 @@ def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """Describes the first value that differs; "" if none does."""
     for name in dict.fromkeys([*before, *now]):
         if before.get(name) != now.get(name):
-            return f"{name} was {_shown(before.get(name))} and is {_shown(now.get(name))}"
+            return f"{name} was {_shown(before.get(name))}, now {_shown(now.get(name))}"
     return ""
 
 
 def _shown(value: Any) -> str:
-    text = "not there" if value is None else str(value)
+    text = "absent" if value is None else str(value)
     return text if len(text) <= 200 else text[:200] + "…"
 
 
