@@ -23,7 +23,7 @@ static inline void maker_start(struct charsmap_maker *m)
     uint32_t n_units = sizeof m->units / sizeof *m->units;
     /* labels that never match */
     for (uint32_t i = 0; i < n_units; i++) m->units[i] = (i & 0xFF) ^ 0xFF;
-    m->units[0] = 256 << 10; /* the root's children are block 1 */
+    m->units[0] = 256 << 10; /* the root's children are in block 1 */
     m->block_of[0] = 1;
     m->n_blocks = 2;
 }

@@ -1,4 +1,4 @@
-/* check.h - CHECK and RUN: conditions, and the tests that main runs
+/* check.h - the macros CHECK, which checks a condition, and RUN, which runs a test
  *
  *     CHECK(n == 3);              aborts if it is false, and prints the test and the round
  *     RUN(test_pieces(300));      runs a test, checks that all memory was freed, and prints "ok"

@@ -56,7 +56,7 @@ static inline int32_t make_compact(const uint16_t *ids, const uint32_t *sa, int6
     return status;
 }
 
-/* Runs every query. Answers from a damaged index may be wrong, but are in range. */
+/* Runs every query. Answers from a damaged index may be wrong, but are always in range. */
 static inline void use_compact(const unitok_compact *c)
 {
     unitok_compact_info info;

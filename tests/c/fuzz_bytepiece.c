@@ -1,5 +1,5 @@
-/* fuzz_bytepiece.c - a libFuzzer target: BytePiece's trainer on any texts, with damaged tables and
- * with invalid n-grams and pieces
+/* fuzz_bytepiece.c - a libFuzzer target: BytePiece's trainer on arbitrary texts, with damaged
+ * tables, and with invalid n-grams and pieces
  *
  * The input: u8 order, u8 flags (1, 2: the cutter's flags; 4: split digits; 8: the model's tables
  * are damaged; 16: the second half of the input is used as n-grams), u8 where the text is split

@@ -108,7 +108,7 @@ static void check_model(const unitok_model *m, const uint8_t *text, int64_t n_by
     unitok_scratch_free(s);
 }
 
-/* No scan may report a position that a piece could lie across. */
+/* No scan may report a position that a piece could span. */
 static void check_cuts(const uint8_t *text, int64_t n_bytes)
 {
     static cut_table table;

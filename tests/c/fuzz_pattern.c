@@ -1,10 +1,11 @@
-/* fuzz_pattern.c - a libFuzzer target: the input is a pattern, the byte FF, and a text (by default,
- * all atoms); dividing the text at a border that the pattern allows must not change the pieces */
+/* fuzz_pattern.c - a libFuzzer target: the input is a pattern, the byte FF and a text (without FF,
+ * the text is all of PATTERN_ATOMS); dividing the text at a border that the pattern allows must not
+ * change the pieces */
 #include "patterns.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes);
 
-#define TEXT_MAX 300 /* each border divides the text again */
+#define TEXT_MAX 300 /* short, because the text is divided again at every border */
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes)
 {

@@ -1,5 +1,5 @@
-/* fuzz_suffix.c - a libFuzzer target: sorts any text; the checker must accept the array, and reject
- * it after damage
+/* fuzz_suffix.c - a libFuzzer target: sorts arbitrary text; the checker must accept the array, and
+ * reject it after damage
  *
  * The input: u8 options (width of positions, work per step), u8 where the array is damaged, then
  * the text. */

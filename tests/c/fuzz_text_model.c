@@ -1,5 +1,5 @@
-/* fuzz_text_model.c - a libFuzzer target: builds a model that encodes text from any bytes, saves
- * it, opens it again and uses it with every function
+/* fuzz_text_model.c - a libFuzzer target: from arbitrary bytes, builds a model that encodes text,
+ * saves it, opens it again and calls every function on it
  *
  * The input: u8 n, n changes of the image (u16 position, u8 new value), then the model's stream
  * (text_models.h). A position of 0x8000 or more is in the header, which contains the kind, flags

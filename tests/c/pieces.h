@@ -19,7 +19,7 @@ struct pieces {
     int64_t fallback_id; /* -1: all 256 bytes are pieces */
 };
 
-/* A greedy longest-prefix spec of these pieces. */
+/* A spec for greedy longest-prefix encoding with these pieces. */
 static inline unitok_spec longest_spec(const uint8_t *data, const int64_t *offsets,
                                        const int64_t *ids, int64_t n, int64_t eod_id,
                                        int64_t fallback_id)
@@ -36,7 +36,8 @@ static inline unitok_spec longest_spec(const uint8_t *data, const int64_t *offse
     return spec;
 }
 
-/* A spec of these pieces for a kind with scores and types; without types all are normal. */
+/* A spec with these pieces for a kind with scores and types; without types, all pieces are
+ * normal. */
 static inline unitok_spec scored_spec(const struct pieces *p, int32_t kind, int32_t flags,
                                       const double *scores, const uint8_t *types)
 {
@@ -83,8 +84,8 @@ static inline void pieces_add_bytes(struct pieces *p)
     }
 }
 
-/* The definition: at every position the longest piece, else the fallback id. ids and ends have
- * space for n_bytes. */
+/* The definition: the longest piece at every position, or the fallback id if no piece matches. ids
+ * and ends have space for n_bytes. */
 static inline int64_t pieces_encode(const struct pieces *p, const uint8_t *text, int64_t n_bytes,
                                     uint16_t *ids, int64_t *ends)
 {
@@ -108,8 +109,9 @@ static inline int64_t pieces_encode(const struct pieces *p, const uint8_t *text,
     return n;
 }
 
-/* Whether a piece could lie across position i. None does at text[0], where a segment begins. If
- * `continues` is set, a piece could extend past the end of the text: any text can follow. */
+/* Whether a piece could span position i. No piece spans position 0, where a segment begins. If
+ * `continues` is set, a piece could extend past the end of the text, because any text can
+ * follow. */
 static inline int pieces_span(const struct pieces *p, const uint8_t *text, int64_t n_bytes,
                               int64_t i, int continues)
 {

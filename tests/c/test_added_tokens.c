@@ -1,7 +1,8 @@
 /* test_added_tokens.c - compares added tokens with a simple search, and tests the NFC check,
  * between guard pages and with an allocator that can fail
  *
- * tests/test_byte_level_files.py and tests/test_unicode9.py compare both with tokenizers. */
+ * tests/test_byte_level_files.py and tests/test_unicode9.py compare both with Hugging Face
+ * tokenizers. */
 #define _DEFAULT_SOURCE
 
 #include "test_alloc.h"
@@ -22,7 +23,8 @@ typedef struct tokens {
     uint8_t flags[TOKENS_MAX];
 } tokens;
 
-/* A byte of a small alphabet, so that tokens overlap; a larger `spread` allows more first bytes. */
+/* A byte from a small alphabet, so that tokens overlap; a larger `spread` allows more first
+ * bytes. */
 static uint8_t random_byte(size_t spread)
 {
     static const uint8_t usual[] = {'a', '<', '|', ' ', 0xC3, 0xA9, 0xE2, 0x80};

@@ -51,7 +51,7 @@ static double random_score(int style)
     }
 }
 
-/* Pieces that are suffixes of each other: more of them end at a byte than a record can list. */
+/* Pieces that are suffixes of one another: more of them end at a byte than a record can list. */
 static void add_runs(void)
 {
     uint8_t run[AUTOMATON_PIECE_BYTES_MAX];

@@ -301,8 +301,8 @@ static void add_run(int64_t n_bytes, double score, int type)
     pieces_add(&pieces, run, n_bytes);
 }
 
-/* With a, aa, aaaa, ... in order, a run becomes the binary digits of its length, up to the longest
- * piece. */
+/* If the pieces are a, aa, aaaa, ... in this order, a run of `a` is encoded as the binary digits of
+ * its length, as far as the longest piece allows. */
 static void test_long(void)
 {
     int64_t n_bytes = 1000003;
@@ -325,7 +325,7 @@ static void test_long(void)
     free(text);
 }
 
-/* A chain of unused pieces deeper than the reference splits. */
+/* A chain of unused pieces that is deeper than the reference can split. */
 static void test_deep(void)
 {
     static uint8_t text[400];
@@ -416,7 +416,7 @@ static void compare_all_pairs(const bpe *m, int set)
     bpe_scratch scratch = {0};
     for (int k = 0; k < 20; k++) {
         int64_t n_bytes = random_text(text, random_below(k < 15 ? 20 : 300), set);
-        for (int64_t i = 0; i < n_bytes && k % 2; i++) /* not in pieces, encoded as bytes */
+        for (int64_t i = 0; i < n_bytes && k % 2; i++) /* not in any piece, so encoded as bytes */
             if (random_below(3)) text[i] = (uint8_t)('x' + random_below(2));
         check_all_pairs(m, &scratch, text, n_bytes);
     }
@@ -507,7 +507,7 @@ static void test_characters(void)
                   word;
             int64_t n = characters_segment(&c, p, n_bytes, tokens);
             slow_cut(text, n_bytes);
-            for (int64_t i = 0; i <= n_slow; i++) { /* the last round: the text as a word */
+            for (int64_t i = 0; i <= n_slow; i++) { /* last: the complete text as a word */
                 int64_t begin = i < n_slow ? slow[i].begin : 0,
                         end = i < n_slow ? slow[i].end : n_bytes;
                 int64_t piece = pieces_find(&pieces, text + begin, end - begin);

@@ -1,4 +1,4 @@
-/* test_cut.c - compares every scan with the pieces that could lie across a position, for random
+/* test_cut.c - compares every scan with the pieces that could span a position, for random
  * vocabularies, between guard pages; with patterns, also with the pieces of the pattern */
 #define _DEFAULT_SOURCE
 
@@ -31,8 +31,8 @@ static int64_t scan_guarded(int cpu, const uint8_t *text, int64_t n_bytes, int64
     return n;
 }
 
-/* Tests all levels on one text. `thorough`: checks for every position whether a piece could lie
- * across it. */
+/* Tests all levels on one text. `thorough`: checks for every position whether a piece could span
+ * it. */
 static void check_text(const uint8_t *text, int64_t n_bytes, int64_t n_beyond, int thorough)
 {
     static uint16_t cuts[CUT_CHUNK_BYTES + CUT_READ_BEYOND];
@@ -98,8 +98,8 @@ static void test_finds_cuts(void)
 
 /* There are nine sets of bytes that can follow a byte, but only eight slots, so two sets are
  * merged, and some pairs that no piece contains count as joined. A letter before a space must not
- * be such a pair: it is frequent in all text, although it is one pair and the alternatives are
- * several. */
+ * be such a pair, because it is frequent in all text, even though it is only one pair and each
+ * alternative joins several. */
 static void test_keeps_frequent_cuts(void)
 {
     static const char text[] = "ba ab ac";
@@ -173,7 +173,7 @@ static int64_t random_atoms(uint8_t *ret, int64_t most)
 /* Encoding the segments between cuts must give the ids of the complete text:
  *
  * - the pattern divides each segment where it divides the text;
- * - inside a piece of the pattern, no piece of the vocabulary lies across a cut;
+ * - inside a piece of the pattern, no piece of the vocabulary spans a cut;
  * - an unmerged piece matches only a complete piece of the pattern: no piece of the pattern that
  *   equals an unmerged one is cut, and no part that a cut creates equals one. */
 static void check_cuts_of_pattern(const pattern *p, const uint8_t *text, int64_t n_bytes,

@@ -130,8 +130,8 @@ static size_t key_pairs(uint8_t *key)
     return n;
 }
 
-/* Each key leaves a long path at a random byte, so that the prefixes of branches split
- * everywhere. */
+/* Each key leaves a long path at a random byte, so that the prefixes of branches split at every
+ * position. */
 static size_t key_caterpillar(uint8_t *key)
 {
     size_t n = random_below(900);
@@ -366,7 +366,7 @@ static void test_fail_each(const struct shape *shape)
     }
 }
 
-/* Stores the 200,000 bytes that 600 keys share only once, and without recursion. */
+/* 600 keys share 200,000 bytes, which are stored only once, and without recursion. */
 static void test_long_prefix(void)
 {
     enum { N_SHARED = 200000, N_KEYS = 600 };

@@ -137,7 +137,7 @@ static int find_path(const token *tokens, int64_t n)
 
 /* ------------------------------------------------------------------------------ Chi-square ---- */
 
-/* Checks that counts[0..n-1] of n_draws fit p[0..n-1]. Bins that expect less than five are
+/* Checks that counts[0..n-1] of n_draws fit p[0..n-1]. Bins with an expected count below five are
  * merged. */
 static void check_counts(const int64_t *counts, const double *p, int64_t n, int64_t n_draws)
 {
@@ -581,7 +581,7 @@ static void test_distinct_with_best(void)
 
 /* ------------------------------------------------------------------------------ Long texts ---- */
 
-/* Whether no edge lies across position i. */
+/* Whether no edge spans position i. */
 static int is_cut(const uint8_t *text, int64_t n_bytes, int64_t i)
 {
     lattice_edge found[16];

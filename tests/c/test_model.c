@@ -1,4 +1,4 @@
-/* test_model.c - models and encoding between guard pages, with failing allocations, and from
+/* test_model.c - tests models and encoding between guard pages, with failing allocations and with
  * damaged images */
 #define _DEFAULT_SOURCE
 
@@ -100,7 +100,7 @@ static void check_text(const unitok_model *m, unitok_scratch *s, const uint8_t *
     CHECK(sizes[1] == n_bytes && !memcmp(back, text, (size_t)n_bytes));
 }
 
-/* Encodes three documents and their eod into exactly the documented size. */
+/* Encodes three documents and their eod into a buffer of exactly the documented size. */
 static void check_batch(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                         int64_t n_bytes)
 {
@@ -418,7 +418,7 @@ static void patch(uint8_t *image, int64_t n_bytes, int64_t at, uint64_t value, s
     memcpy(image + at, saved, width);
 }
 
-/* Every check of every table, with the first value that is too large or too small. */
+/* Triggers every check of every table with the first value that is too large or too small. */
 static void test_image_tables(void)
 {
     int64_t n_bytes;

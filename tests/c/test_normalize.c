@@ -272,7 +272,7 @@ static unitok_normalizer *block_normalizer(int32_t flags, int32_t cpu)
     return n;
 }
 
-/* Fills text[0..n_bytes-1] with repetitions of `sort`, and puts `it` at every offset around the
+/* Checks a text of n_bytes that repeats `sort`, with the string `it` at every offset around the
  * edges of blocks. */
 static void check_offsets(const unitok_normalizer *n, const struct guard *guards, const char *sort,
                           int64_t n_bytes, const uint8_t *it, int64_t n_it)

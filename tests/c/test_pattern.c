@@ -33,7 +33,7 @@ static size_t random_text(uint8_t *ret, size_t n_atoms)
 {
     size_t n_bytes = 0;
     size_t n_kinds = sizeof PATTERN_ATOMS / sizeof *PATTERN_ATOMS;
-    size_t n_used = 1 + random_below(n_kinds); /* of a few atoms, for repetition */
+    size_t n_used = 1 + random_below(n_kinds); /* a random subset, so that atoms repeat */
     size_t first = random_below(n_kinds);
     for (size_t i = 0; i < n_atoms; i++) {
         const char *atom = PATTERN_ATOMS[(first + random_below(n_used)) % n_kinds];

@@ -59,7 +59,7 @@ static void put_piece(int64_t k, int64_t n_bytes)
     if (has_type && !type_first) put_byte(0x18), put_byte(written.types[k]);
 }
 
-/* A field other than a piece, which is kept in the rest. */
+/* A field other than a piece, which the reader copies to `rest`. */
 static void put_other(void)
 {
     int64_t begin = n_file, n_bytes = random_below(200);

@@ -379,8 +379,8 @@ static int64_t count_tokens(const unigram *m, unigram_path *path, const uint8_t 
 }
 
 /* If paths meet, 4 MB of text needs a few thousand cells. In a long run of one character, they do
- * not meet, because the position of the only shorter piece makes no difference: it comes first, and
- * the end of the run decides its length. */
+ * not meet: the only shorter piece could be anywhere without changing the score, so it comes first,
+ * and its length is not known before the end of the run. */
 static void test_memory(void)
 {
     enum { N_BYTES = 1 << 22 };
