@@ -13,8 +13,8 @@
 #include <emmintrin.h>
 #endif
 
-/* The fields of a unit, which automaton.h draws. (unit ^ c) & FITS is 0 only if the label is c
- * and bit 8, which marks a free unit, is clear. A base occupies the bits from BASE_SHIFT up to
+/* The fields of a unit (see the diagram in automaton.h). (unit ^ c) & FITS is 0 only if the label
+ * is c and bit 8, which marks a free unit, is clear. A base occupies the bits from BASE_SHIFT up to
  * LONGEST_SHIFT, so BASE_MAX bounds the number of units. A packed piece has its length above
  * PIECE_SHIFT. */
 #define FITS 0x1FF
@@ -84,7 +84,7 @@ typedef struct builder {
     uint32_t *shorter; /* by value: the next shorter piece with the same end */
 } builder;
 
-/* Fills the unit of a node. Nodes are visited by ascending depth, so the unit of the suffix is
+/* Fills the unit of a node. Nodes are visited in order of depth, so the unit of the suffix is
  * complete.
  *
  * A node without children takes over the base of its suffix; if the suffix has none either, that
@@ -162,9 +162,9 @@ typedef struct lane {
     uint64_t at, base;
 } lane;
 
-/* One step of a lane. The byte at x->at either leads to a child, and `at` grows by 1; or the
- * base of the longest suffix is tried next with the same byte. Both outcomes are computed, and
- * `pick` selects one, because no processor can predict which it is.
+/* One step of a lane. Either the byte at x->at leads to a child and `at` grows by 1, or the same
+ * byte is tried next with the base of the longest suffix. Both outcomes are computed, and `pick`
+ * selects one, because no processor can predict which it is.
  *
  * longest[at] is written in either case. The last write, by the step that consumes the byte, is
  * the valid one. The record of the pieces that end there is prefetched, since automaton_path

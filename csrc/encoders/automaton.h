@@ -8,7 +8,7 @@
  *
  *     text       o   f  SP   t   h   e        the pieces that end here, longest first:
  *     state      o  of  of_  _t  _th _the     "SP the", "the", "he", "e"
- *                                   └─ has no child by the next byte? then its longest suffix, "the", is tried
+ *                                   └─ no child for the next byte? Then its longest suffix, "the", is tried
  *
  * A step computes both outcomes and selects one without a branch. Four positions of the text are
  * interleaved, as in lanes.h. Each can begin anywhere: after as many bytes as the longest piece

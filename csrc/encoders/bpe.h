@@ -1,9 +1,9 @@
 /* bpe.h - byte pair encoding: repeatedly merges the best pair of neighbours
  *
- * The text becomes symbols (symbols.h). The best pair of neighbours, or the leftmost of several, is
- * merged until no pair can merge. Merging never compares strings: symbols are numbers, and a table
- * (bpe_tables.h) holds every pair that can occur. A segment that is itself a piece is looked up
- * directly if this provably gives the same result.
+ * The text is divided into symbols (symbols.h). The best pair of neighbours, or the leftmost of
+ * equally good ones, is merged until no pair can merge. Merging never compares strings: symbols are
+ * numbers, and a table (bpe_tables.h) holds every pair that can occur. A segment that is itself a
+ * piece is looked up directly if this provably gives the same result.
  *
  *     l o w e r   (e,r) 3  (l,o) 5  (o,w) 9        keys: rank << 32 | position; the smallest key merges
  *     l o w er             (l,o) 5  (o,w) 9
@@ -12,9 +12,9 @@
  *
  * There are two kinds of model. In a SentencePiece model (bpe_new), two neighbours can merge if
  * their concatenation is a piece, and the score of that piece is the priority. A Hugging Face model
- * (bpe_new_merges) lists its merges. Ranks encode the order of both: equal scores have equal ranks.
- * SentencePiece's unused pieces merge too and are split again at the end, each into the last pair
- * seen anywhere in the text that can make it; see BPE_WHOLE. */
+ * (bpe_new_merges) lists its merges. Ranks encode the priorities of both: equal scores have equal
+ * ranks. SentencePiece's unused pieces merge too and are split again at the end, each into the last
+ * pair seen anywhere in the text that can make it; see BPE_WHOLE. */
 #pragma once
 
 #include "encoders/token.h"

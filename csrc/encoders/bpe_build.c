@@ -117,7 +117,7 @@ static int32_t keep_unmerged(bpe_builder *b)
     return words_new(&unmerged, &b->m->pieces, b->error);
 }
 
-/* The pieces and pairs are known; only the tables for speed remain. */
+/* The pieces and pairs are known; only the tables derived from them remain. */
 int32_t bpe_build_finish(bpe_builder *b, int32_t status, bpe **ret)
 {
     if (status == UNITOK_OK && !bpe_build_tables(b)) status = fail_memory(b->error);

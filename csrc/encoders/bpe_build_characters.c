@@ -29,8 +29,8 @@
 
 typedef struct neighbours {
     uint8_t *first, *last; /* [symbol]: its bytes */
-    uint32_t
-        *after; /* [symbol]: its best rank with a next symbol that begins no continuation byte */
+    /* [symbol]: its best rank with a next symbol that does not begin with a continuation byte */
+    uint32_t *after;
     /* with[begins[s]..begins[s + 1]): the merges of a symbol with s: rank << 8 | the symbol's last
      * byte */
     uint32_t *begins;

@@ -98,8 +98,8 @@ static int32_t set_unknown(bpe_builder *b, const uint32_t *pieces, int64_t unkno
     return UNITOK_OK;
 }
 
-/* Finds out whether a text can be cut (BPE_WHOLE in bpe.h). It cannot
-  *   - if a merge involves unknown characters or fallback bytes, which the table of cuts omits;
+/* Finds out whether a text can be cut (BPE_WHOLE in bpe.h). It cannot be cut
+ *   - if a merge involves unknown characters or fallback bytes, which the table of cuts omits;
  *   - if only some bytes have symbols, because unknown characters then swap places with those bytes
  *     (cut_merges_text in bpe.c);
  *   - if unknown characters are dropped, because their neighbours then become adjacent. */

@@ -31,9 +31,9 @@ static int add_piece(bpe_builder *b, int64_t k)
     return b->numbers[k] != SYMBOL_NONE;
 }
 
-/* Adds characters first, in the order of the pieces that contain them, which is nearly always best
- * first: see BPE_DENSE. User-defined symbols get separate numbers that occur in no pair, because
- * these symbols never merge. */
+/* Adds characters first, in the order of the pieces that contain them; pieces are nearly always
+ * sorted, the best first (see BPE_DENSE). User-defined symbols get separate numbers that occur in
+ * no pair, because these symbols never merge. */
 static int32_t add_pieces(bpe_builder *b)
 {
     const unitok_spec *spec = b->spec;

@@ -146,8 +146,8 @@ static void drop_unused(bpe *m)
     m->is_unused = NULL;
 }
 
-/* Enters the pieces with is_direct[k] into m->direct and its filter. If they are too crowded with
- * every factor, the model does without them, since they only save time. Returns 0 if allocation
+/* Enters the pieces with is_direct[k] into m->direct and its filter. If the table is too crowded
+ * with every factor, the model does without it, since it only saves time. Returns 0 if allocation
  * fails. */
 static int fill_direct(bpe *m, const unitok_spec *spec, const uint8_t *is_direct)
 {

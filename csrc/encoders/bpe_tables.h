@@ -39,7 +39,8 @@ typedef struct bpe_made {
  *     63 .... 21 | 20 .... 0
  *     before     | symbol         0: its bytes are symbols
  *
- * `before` is a set of bytes (bpe_before_bit): after one of these, too, its bytes are symbols. */
+ * `before` is a set of bytes (bpe_before_bit): after any of these, too, the bytes of the character
+ * are symbols. */
 #define BPE_CHARACTERS 0x10000
 
 /* A piece of up to BPE_DIRECT_BYTES bytes whose own text merges into it. A segment equal to it
@@ -94,7 +95,7 @@ struct bpe {
     uint32_t unknown;        /* the symbol of an unknown character; SYMBOL_NONE: dropped */
     uint32_t bytes[256];     /* the symbols of bytes, or SYMBOL_NONE */
     uint64_t *characters;    /* [0..BPE_CHARACTERS); NULL if not every byte has a symbol */
-    /* with BPE_IGNORE_MERGES: the pieces that their own text does not merge into */
+    /* with BPE_IGNORE_MERGES: the pieces that merging their own text does not produce */
     words pieces;
     int64_t n_unmerged;
 };

@@ -4,8 +4,8 @@
  * A Japanese character has three bytes; in a trie of bytes each of them costs a dependent load and
  * an unpredictable branch. Here each step reads a character. The characters of pieces are numbered,
  * frequent ones first, and the child of a node for character number c is node base + c if the label
- * there is c. A node stores the piece that ends there and its score. The first character has a
- * table:
+ * there is c. A node stores the piece that ends there and its score. The first character is looked
+ * up in a table:
  *
  *     text       東        京        都        に
  *     numbers    812       95        407       3
@@ -23,7 +23,7 @@
  *     sums       sum    near   next   far    in memory, until `far` gets there
  *
  * Sums are added, compared and restarted as in the reference (unigram_dp.h): candidates are tried
- * by ascending start, and ties go to the first. */
+ * in ascending order of start, and ties go to the first. */
 #pragma once
 
 #include "encoders/token.h"

@@ -10,8 +10,8 @@
 
 /* Limits of the fields of endings_node and endings_list. A list is the index of its first record
  * << 8 and the number of further records, a unit has 23 bits for a base, and the highest bit of
- * a value is VALUE_MARK in unigram.c. EARLY is how many bytes before its part a lane begins, and
- * LANES_FEW is the smallest number of lanes that is faster than follow_alone. */
+ * a value is VALUE_MARK in unigram.c. A lane begins EARLY bytes before its part, and LANES_FEW is
+ * the smallest number of lanes that is faster than follow_alone. */
 #define LISTS_MAX (1 << 24)
 #define LIST_MAX 255
 #define LABEL_BITS 9
@@ -188,8 +188,8 @@ static int align_lists(endings *a)
     return 1;
 }
 
-/* Filters and root come first, because every other node copies from them. The other nodes follow by
- * ascending depth. */
+/* Filters and root come first, because every other node copies from them. The other nodes follow in
+ * order of depth. */
 int endings_new(const trie *t, const endings_pieces *pieces, endings **ret)
 {
     int64_t max_piece_bytes;
@@ -317,8 +317,8 @@ static NOINLINE void follow_together(const endings *a, uint32_t state, const uin
     follow_alone(nodes, places[last - 1].state, text, last, n_bytes, places);
 }
 
-/* A part must be so long that its lane leaves the EARLY bytes before the part sooner than the
- * previous lane gets there: see follow_together. Short texts are followed by few lanes or alone. */
+/* A part must be so long that its lane leaves the EARLY bytes before it sooner than the previous
+ * lane reaches them: see follow_together. Short texts are followed by few lanes or alone. */
 void endings_follow(const endings *a, uint32_t state, const uint8_t *text, int64_t n_bytes,
                     endings_place *places)
 {

@@ -10,11 +10,11 @@
  *           list: "she", "he"
  *
  * Nodes have the indexes of the trie's units, except for the root and its children: the root is
- * node 0, and its child for byte c is node c. A byte that begins no piece also has such a node,
- * equivalent to the root, so the root has a child for every byte. A leaf copies the base and the
- * fail link of its longest suffix that has children, which saves a failing step. A node at which no
- * piece ends shares the list of its suffix. Pieces of one ASCII byte, like "h" here, are in a table
- * and not in the lists.
+ * node 0, and its child for byte c is node c. A byte with which no piece begins also has such a
+ * node, equivalent to the root, so the root has a child for every byte. A leaf copies the base and
+ * the fail link of its longest suffix that has children, which saves a failing step. A node at
+ * which no piece ends shares the list of its suffix. Pieces of one ASCII byte, like "h" here, are
+ * in a table and not in the lists.
  *
  * Most of the time is spent waiting for nodes that are not cached. So 64 lanes, each with its own
  * part of the text, take branch-free steps in turn. Each step prefetches the one node that the

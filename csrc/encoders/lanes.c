@@ -11,7 +11,8 @@ typedef struct lane {
     uint32_t *out;
 } lane;
 
-/* A walk begins with one load, because the root's child by a symbol has the index of the symbol. */
+/* A walk begins with one load, because the root's child for a symbol has the index of the
+ * symbol. */
 INLINE lane lane_begin(const uint64_t *units, const uint16_t *symbols, int64_t at, uint32_t *out)
 {
     return (lane){(uint64_t)at + 1, units[symbols[at]], out};

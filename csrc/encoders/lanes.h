@@ -4,7 +4,7 @@
  * Beyond ASCII, a character has two or three bytes, and most tokens are one or two characters. A
  * walk by bytes takes several steps for each, and finding cuts costs as much again. Lanes read the
  * text as code points (text/code_points.h): each step of a walk is a complete character, looked up
- * in a double array of code points, where the child by symbol c is at base + c.
+ * in a double array of code points, where the child for symbol c is at base + c.
  *
  *     unit   63 ..... 42   41 ... 32   31 .......... 16   15 ................ 0
  *            base of the   back        id of the longest  its symbol c; of the

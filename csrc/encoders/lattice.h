@@ -30,8 +30,9 @@ typedef struct lattice_model {
 } lattice_model;
 
 /* Fills *ret from a unigram and the spec it was built from. Scores are those of the unigram, except
- * that a user-defined piece has SentencePiece's 0.1 * (length - 1), whose length counts characters
- * in its lattice and bytes in its Viterbi. *ret refers to the unigram, but not to the spec. */
+ * that a user-defined piece has SentencePiece's 0.1 * (length - 1), where the length is in
+ * characters in its lattice and in bytes in its Viterbi. *ret refers to the unigram, but not to the
+ * spec. */
 int32_t lattice_model_init(const unigram *m, const unitok_spec *spec, lattice_model *ret,
                            unitok_error *error);
 void lattice_model_free(lattice_model *model);

@@ -13,7 +13,7 @@ typedef struct longest {
     const unitok_hat *hat; /* used instead of the trie, if not NULL */
     int64_t max_piece_bytes;
     long_pieces *longs; /* NULL if no piece has more than LONG_PIECE_BYTES */
-    /* Each is NULL with a HAT-trie, long pieces or 32-bit ids, and if it does not fit the
+    /* Each is NULL with a HAT-trie, long pieces or 32-bit ids, or if it cannot represent the
      * vocabulary. */
     compact_trie *compact;
     lanes *lanes;

@@ -31,8 +31,8 @@ static int add_node(nbest *s, double score, int64_t begin, int64_t end, uint32_t
     return 1;
 }
 
-/* Lists all edges, by ascending start. The first and the last node are the start and the end of
- * the text, so that every path connects these two nodes. */
+/* Lists all edges in ascending order of start. The first and the last node are the start and the
+ * end of the text, so that every path connects these two nodes. */
 static int add_nodes(nbest *s, const lattice_model *m, const uint8_t *text, int64_t n_bytes)
 {
     s->n_nodes = 0;

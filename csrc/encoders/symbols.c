@@ -34,8 +34,8 @@ static uint64_t key_of(const uint8_t *character, int64_t n_bytes)
     return key;
 }
 
-/* Whether a character is in `singles`, which is looked up first. A lead byte truncated by the end
- * of the text has one byte, but is not in `singles`. */
+/* Whether a character is in `singles`, which is looked up first. A lead byte at the end of the text
+ * is a truncated character of one byte, which is not in `singles`. */
 static int is_single(const symbols *t, const uint8_t *character, int64_t n_bytes)
 {
     return n_bytes == 1 && character[0] < t->first_lead;

@@ -6,8 +6,8 @@
  *
  *     text     t   h   e  SP   c   a   t
  *     cell   0   1   2   3   4   5   6   7        cell: | sum | value of the last piece |
- *            |---"th"--->|---"e SP"->|            candidates are offered by ascending start; ties keep the first,
- *            |-----"the"---->|                    so the longest last piece wins a tie
+ *            |---"th"--->|---"e SP"->|            candidates are offered in ascending order of start; ties keep
+ *            |-----"the"---->|                    the first, so the longest last piece wins a tie
  *
  * The references add floating-point scores over the complete text, so their result can depend on
  * the running sum S before a segment. There are three ways to encode, which produce the same ids:

@@ -276,7 +276,7 @@ typedef struct NAME(arc) {
     uint8_t start, end;
 } NAME(arc);
 
-/* The arcs of a segment, by ascending start, and the exact sums. */
+/* The arcs of a segment in ascending order of start, and the exact sums. */
 typedef struct NAME(lattice) {
     double sums[UNIGRAM_SEGMENT_BYTES + 1];
     /* the second best sums; -INFINITY: none */

@@ -1,7 +1,7 @@
 /* unigram_follow.h - Viterbi in float32 over the pieces that end at each position (endings.h);
  * included by unigram.c
  *
- * A cell is final when its position is reached. Candidates are tried by ascending start, the order
+ * A cell is final when its position is reached. Candidates are tried in ascending order of start,
  * in which the reference offers them, so ties have the same winner. Only a restart makes a
  * difference: at `restarted`, the reference subtracts from the sums already offered to later cells.
  * Here the best of the candidates from before `restarted` is found first, and the offset is
@@ -75,10 +75,10 @@ INLINE cell32 best_in(const endings *a, uint32_t list, const cell32 *end)
 /* The best candidate for *end if some candidates begin before cells[restarted], the last
  * restart.
  *
- * Lists have the longest piece first, so candidates are tried by ascending start. The reference had
- * already offered those before the restart when it subtracted the offset, so the best of them is
- * rounded in the same order: sum, comparison, subtraction. A change of is_before marks the
- * border. */
+ * Lists have the longest piece first, so candidates are tried in ascending order of start. The
+ * reference had already offered those before the restart when it subtracted the offset, so the best
+ * of them is rounded in the same order: sum, comparison, subtraction. A change of is_before marks
+ * the border. */
 static NOINLINE cell32 best_restarted(const endings *a, uint32_t list, const cell32 *end,
                                       const cell32 *restarted, const unigram_path *path)
 {

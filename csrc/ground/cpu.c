@@ -1,4 +1,4 @@
-/* cpu.c - which instruction sets the processor supports; nothing is cached, because a model checks
+/* cpu.c - detects the instruction sets of the processor; nothing is cached, because a model checks
  * only once */
 
 #include "ground/cpu.h"

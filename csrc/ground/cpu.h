@@ -1,4 +1,4 @@
-/* cpu.h - which instruction sets this build contains and this processor supports */
+/* cpu.h - the instruction sets that this build contains and this processor supports */
 #pragma once
 
 #include "ground/common.h"

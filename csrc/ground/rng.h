@@ -1,7 +1,7 @@
 /* rng.h - random numbers that depend only on their purpose: a keyed hash of a counter
  *
  * A sample must not depend on threads, blocks or batches, so no generator state is kept. A document
- * has a key, derived from (seed, input ordinal, document number); every number drawn in it is a
+ * has a key, derived from (seed, input ordinal, document number); every number drawn for it is a
  * function of the key and of a counter, the position in the normalized text at which the decision
  * is made:
  *

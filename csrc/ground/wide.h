@@ -7,7 +7,7 @@
 #include <intrin.h>
 #endif
 
-/* The low half of a * b; *ret_high is the other one. */
+/* The low half of a * b; *ret_high is the high half. */
 INLINE uint64_t multiply_wide(uint64_t a, uint64_t b, uint64_t *ret_high)
 {
 #if defined(__SIZEOF_INT128__)

@@ -93,7 +93,7 @@ int text_pieces_of(const unitok_model *m, int only_matching, text_pieces *ret,
 }
 
 /* Uses only pieces that can match, because any other piece would join bytes that no token joins.
- * The cuts that flags add are valid for any pieces. */
+ * The cuts that flags add are valid whatever the pieces are. */
 int build_cuts(unitok_model *m, cut_pieces unmerged)
 {
     text_pieces pieces;

@@ -9,7 +9,7 @@
 #define LONGEST_VERSION 2 /* of greedy longest prefix */
 #define NO_ID 0xFFFFFFFFu
 
-/* As in PNG, the first byte is not ASCII, and the line ends at the end show whether a transfer has
+/* As in PNG, the first byte is not ASCII, and the last four bytes show whether a transfer has
  * converted line ends. */
 static const uint8_t image_magic[8] = {0x89, 'U', 'T', 'K', 0x0D, 0x0A, 0x1A, 0x0A};
 

@@ -20,7 +20,7 @@
 #include "model/run.h"
 
 _Static_assert(CUT_CHUNK_BYTES <= AUTOMATON_CHUNK_BYTES, "the automaton processes a chunk at once");
-_Static_assert(CUT_CHUNK_BYTES <= CHARWISE_BYTES, "and so does the walk by characters");
+_Static_assert(CUT_CHUNK_BYTES <= CHARWISE_BYTES, "a walk by characters processes a chunk at once");
 
 /* If segments are longer than this on average, the memo holds few of them. Models with endings
  * (encoders/endings.h) then bypass it for the next FOLLOW_SPAN bytes. */

@@ -6,7 +6,7 @@
  *
  *     unitok_nbest           the n best paths, best first
  *     unitok_sample_paths    n paths, drawn independently or all different
- *     unitok_entropy         of the distribution over all paths, without drawing any */
+ *     unitok_entropy         the entropy of the distribution over all paths, without drawing any */
 
 #include "model/sample.h"
 
@@ -158,8 +158,8 @@ static int32_t close_lattice(const unitok_model *m, lattice_work *work, document
     return UNITOK_OK;
 }
 
-/* The best path as encoding finds it, so that the first of n and an encoding never differ by
- * rounding. Its score is 0, as in sentencepiece. */
+/* The best path as encoding finds it, so that the first of the n best paths and the encoder's path
+ * never differ by rounding. Its score is 0, as in sentencepiece. */
 static int find_best(const unitok_model *m, unitok_scratch *s, const document *d,
                      lattice_paths *paths)
 {

@@ -252,11 +252,11 @@ static NOINLINE int64_t NAME(encode_short)(run *r, NAME(short_entry) *slot, NAME
  * compare, copy a fixed number of ids, advance by the count. Everything else is behind a branch
  * that is seldom taken, in functions that are not inlined.
  *
- * The table of a model with a pattern exceeds the second-level cache: its texts have more different segments. So
- * the slots of a batch of segments are computed and prefetched first, because by itself the processor
- * fetches nothing beyond the next mispredicted branch. Warm English is encoded 25 % faster with 2^18
- * entries and prefetching than with 2^16 and without. The first 15 bytes of a longer segment
- * choose a slot that is then not used. */
+ * The table of a model with a pattern exceeds the L2 cache, because its texts have more different
+ * segments. So the slots of a batch of segments are computed and prefetched first, because by
+ * itself the processor fetches nothing beyond the next mispredicted branch. Warm English is encoded
+ * 25 % faster with 2^18 entries and prefetching than with 2^16 and without. The first 15 bytes of a
+ * longer segment choose a slot that is then not used. */
 INLINE int64_t NAME(encode_between)(run *r, const uint8_t *text, const uint16_t *cuts,
                                     int64_t n_cuts, ID *ids, int sums, int can_restart,
                                     int prefetches, int bits)

@@ -44,8 +44,8 @@ static int64_t split_normalized(const unitok_model *m, const uint8_t *text, int6
 {
     const unitok_normalizer *n = m->normalizer;
     if (n->max_step_bytes > BUFFER_BYTES / 4) return 0;
-    /* Searching the last SPLIT_BYTES is enough, because so much text without a cut is rare, and the
-     * caller then tries again with more text. */
+    /* Searching the last SPLIT_BYTES is enough, because that much text without a cut is rare, and
+     * the caller then tries again with more text. */
     int64_t start = n_bytes > SPLIT_BYTES ? unitok_normalize_split(n, text, n_bytes - SPLIT_BYTES)
                                           : 0;
     text += start;
