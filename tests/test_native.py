@@ -105,7 +105,7 @@ def works(tok: Tokenizer, text: bytes) -> None:
     assert all(id_ < tok.vocab_size for id_ in ids.tolist())
     assert tok.encode_with_offsets(text)[0].tolist() == ids.tolist()
     assert 0 <= tok.codec.split(text) <= len(text)
-    with contextlib.suppress(IdError):  # an id without a piece
+    with contextlib.suppress(IdError):  # an id may have no piece
         tok.decode_bytes(ids)
         tok.encode_as_pieces(text)
 

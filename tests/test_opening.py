@@ -149,7 +149,7 @@ def test_several_threads_encode_first(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="requires os.fork")
 def test_a_fork_while_another_thread_completes_a_model(tmp_path: Path) -> None:
     tok = opened(tmp_path, BPE)
-    with c_model._completing["lock"]:  # as if another thread held it
+    with c_model._completing["lock"]:  # as if another thread held the lock
         child = os.fork()
         if not child:
             os._exit(0 if tok.count("ab") else 1)  # the child has its own lock and does not block

@@ -45,7 +45,7 @@ def test_encodes() -> None:
 
 
 def test_help_imports_little() -> None:
-    """`pyunitok --help` imports no commands, no dependency except click, and not the C library."""
+    """`pyunitok --help` imports neither the C library nor any commands, and no dependency except click."""
     heavy = {"numpy", "cffi", "_cffi_backend", "pyunitok._lib", "zstandard", "msgspec", "xxhash", "tqdm"}
     heavy |= {f"pyunitok.cli.{name}" for name in COMMANDS} | {"dataclasses", "json", "pathlib"}
     out = python(
@@ -98,7 +98,7 @@ def test_building_without_a_compiler(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not C_FILES, reason="requires the source tree")
 def test_licence_files_are_shipped() -> None:
-    """setuptools ships the `license-files`: LICENSE, and NOTICE, which credits the sources of the vocabulary."""
+    """setuptools ships the files in `license-files`: LICENSE, and NOTICE, which credits the vocabulary's sources."""
     assert 'license-files = ["LICENSE", "NOTICE"]' in (ROOT / "pyproject.toml").read_text("utf-8")
     assert (ROOT / "LICENSE").is_file() and (ROOT / "NOTICE").is_file()
 

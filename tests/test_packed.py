@@ -80,7 +80,7 @@ def test_wrong_documents() -> None:
 
 
 def test_memoryviews_may_be_collected_with_their_pointers() -> None:
-    """Regression: if the collector cleared an exported memoryview first, a BufferError or a crash followed."""
+    """Regression: if the garbage collector cleared an exported memoryview first, it raised BufferError or crashed."""
 
     class Holder:
         pass

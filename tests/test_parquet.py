@@ -404,7 +404,7 @@ def test_resumes_after_an_interruption(tmp_path):
 
 
 def test_bad_rows_and_metadata_through_the_pipeline(tmp_path):
-    """--on-error skip and --metadata work as they do for JSON lines."""
+    """--on-error skip and --metadata work as they do for JSON Lines."""
     tok = models.greedy()
     path = tmp_path / "a.parquet"
     path.write_bytes(file_of(pa.table({"text": ["a", None, "c"], "id": [1, 2, 3]})).getvalue())

@@ -328,7 +328,7 @@ def test_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_last_merges_produce_the_pieces() -> None:
     found = merges.by_rank(RANKS, RANKS)
     assert found[b" the"] == (b" ", b"the")
-    assert b"\n \n" not in found  # not the merge of two other pieces
+    assert b"\n \n" not in found  # it is not the merge of two other pieces
     listed = {pair: rank for rank, pair in enumerate(found.values())}
     assert merges.by_list(listed, RANKS) == found
 

@@ -79,7 +79,7 @@ def test_every_source_names_its_licence() -> None:
 
 
 def test_sources_to_credit_are_credited() -> None:
-    """NOTICE lists the sources whose licence requires a credit, CC BY and CC BY-SA."""
+    """NOTICE lists the sources whose licence requires attribution: CC BY and CC BY-SA."""
     notice = (FOLDER.parents[1] / "NOTICE").read_text(encoding="utf-8")
     credits = ("wordfreq", "SUBTLEX", "FontVibe", "GeoNames", "no frequencies", "OpenSubtitles")
     assert [name for name in credits if name not in notice] == []

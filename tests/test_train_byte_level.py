@@ -114,7 +114,7 @@ def test_from_native_to_json_and_back(folder: str, tmp_path: Path, kind: str) ->
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_tokenizer_json_can_be_converted_back(folder: str, tmp_path: Path, kind: str) -> None:
-    """Regression: `convert --to huggingface` rejected files of `train --byte-level`, directly and via native."""
+    """Regression: `convert --to huggingface` rejected files of `train --byte-level` and their native versions."""
     path = Path(folder, f"{kind}space.json")
     files(folder, kind)
     convert(path, tmp_path / "a.json", "huggingface")
