@@ -22,7 +22,8 @@
 #include "clean/words.h"
 #include "structures/string_table.h"
 
-/* The windows of a mark that may be equal to others: those with the units on the left, or on the right. */
+/* Which windows of a mark may be equal to others: those that include the units on its left, or
+ * those on its right. */
 #define MARK_LEFT 1
 #define MARK_RIGHT 2
 

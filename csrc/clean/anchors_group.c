@@ -7,7 +7,8 @@
  *
  * A class has equal contexts, so all its windows are equal. Different contexts may have some equal windows, so if there
  * are several classes, their kept anchors are marked: all their windows are then found and grouped in
- * turn. An anchor that shares the units on neither side with another class has no such window.
+ * turn. An anchor that does not share the units on either side with another class has no such
+ * window.
  *
  * A copy that overlaps the first one is not in a pair, so that one copy remains of a text like "aaaa…".
  */
@@ -148,7 +149,8 @@ INLINE void count_side(uint8_t *n, uint32_t value)
     if (value && n[value] < 2) n[value]++;
 }
 
-/* Marks those of records i..end-1, which have the same key, that may share a window with another. */
+/* Marks the records among i..end-1, all with the same key, that may share a window with another
+ * one. */
 static void mark_some(grouping *g, int64_t i, int64_t end)
 {
     for (int64_t k = i; k < end; k++) {

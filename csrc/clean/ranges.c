@@ -175,7 +175,7 @@ static void put_range(cutter *c, int64_t begin, int64_t end)
     c->n++;
 }
 
-/* Computes the cuts of a document; all these ranges reach into it. */
+/* Computes the cuts of a document; all of these ranges overlap it. */
 static void cut_document(cutter *c, const uint8_t *text, document d, const int64_t *ranges,
                          int64_t n)
 {

@@ -87,7 +87,8 @@ static const char *check_first(const uint32_t *first, const compact_footer *f)
     return NULL;
 }
 
-/* At most 65,536 entries, which leave few symbols to choose from. */
+/* The table has at most 65,536 entries, and two neighbouring entries leave few symbols to
+ * search. */
 static int open_symbols(compact *c)
 {
     while (c->n >> c->symbol_shift >= 65536) c->symbol_shift++;

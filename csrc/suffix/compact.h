@@ -13,8 +13,9 @@
  *
  * The rows of a symbol are its list, in which Psi increases. If rows lo..hi-1 are those that begin with a
  * sequence, the rows that begin with c and then this sequence are found by two searches in the list of c,
- * for 1 + lo and 1 + hi. Sequences are therefore searched from their last symbol to their first. Psi also
- * reads the text: the list that contains a row determines its symbol, and Psi leads to the next symbol.
+ * for 1 + lo and 1 + hi. Sequences are therefore searched from their last symbol to their first.
+ * Psi also serves to read the text: the list that contains a row determines its symbol, and Psi
+ * leads to the next symbol.
  *
  * The lists are concatenated and divided into blocks of 64 or 128 entries:
  *
@@ -182,7 +183,8 @@ INLINE uint64_t low_mask(uint32_t bits) { return (UINT64_C(1) << bits) - 1; }
 
 /* The sum of the gaps whose classes have just been read, or 0 if their low bits do not fit in a word.
  * Their low bits are adjacent, with those of the last gap first. Absent classes are 0 and count as gaps
- * of 1, which are subtracted again. A caller that uses the sum stores *ret_low in g->low, and no classes. */
+ * of 1, which are subtracted again. A caller that uses the sum stores *ret_low in g->low and 0 in
+ * g->n_classes. */
 INLINE uint64_t group_sum(const gap_reader *g, int64_t *ret_low)
 {
     uint32_t a = g->classes & (CODE_CLASSES - 1), b = g->classes >> 5 & (CODE_CLASSES - 1),

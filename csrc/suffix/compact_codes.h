@@ -51,8 +51,8 @@ int codes_are_complete(const code_lengths *lengths, int n_classes);
 void codes_to_words(const code_lengths *lengths, code_words *ret);
 void codes_to_entries(const code_lengths *lengths, code_entries *ret);
 
-/* Chooses codes for blocks with these counts, of classes below n_classes >= 2. The result depends on
- * the arguments only. Takes about 3 microseconds per block. label[0..n-1] is scratch memory. */
+/* Chooses codes for blocks with these counts, of classes below n_classes >= 2. The result depends
+ * only on the arguments. Takes about 3 microseconds per block. label[0..n-1] is scratch memory. */
 void codes_choose(const code_counts *counts, int64_t n, int n_classes, uint8_t *label,
                   code_lengths *ret);
 

@@ -13,8 +13,8 @@
  * Q[0..j) and are longer give hits. Extensions that the text does not contain have no rows, so only
  * the tokenizations of Q that occur are followed: usually one.
  *
- * Each row that is found begins with the first token of a hit. The rows that begin with an eod, whose Psi
- * leads to the row, show whether it begins a document, so that decoding drops its space. */
+ * Each row that is found begins with the first token of a hit. A row begins a document, so that
+ * decoding drops its space, if Psi leads to it from a row that begins with an eod. */
 
 #include "suffix/compact.h"
 #include "suffix/pieces.h"

@@ -50,7 +50,7 @@ INLINE void prefetch_id(const shard *s, uint64_t position)
     PREFETCH((const uint8_t *)s->ids + position * (uint64_t)s->id_bytes);
 }
 
-/* How many ids the tables of a shard have. */
+/* The number of ids in the tables of a shard. */
 INLINE int64_t id_count(const shard *s)
 {
     return s->id_bytes == 2 ? UNITOK_SEARCH_IDS_16 : UNITOK_SEARCH_IDS_32;

@@ -81,7 +81,7 @@ static void take(text_search *t, interval in, int32_t depth, int64_t pos, range 
 }
 
 /* Checks the suffixes one by one, which is faster if the pieces of `ends` are not neighbours and
- * there are few suffixes in comparison. `ends` are all pieces that begin with Q[pos..], or one of
+ * the suffixes are few in comparison. `ends` are all pieces that begin with Q[pos..], or one of
  * them. Reads the token at `depth` of each suffix once and compares it with the rest of Q. */
 static void scan_ends(text_search *t, interval in, int32_t depth, int64_t pos, range ends,
                       int32_t left_id)

@@ -119,7 +119,7 @@ typedef struct frame {
 #define ON_THE_WAY (-1)
 
 /* Fills heights, inner, and the fields of *m about keys and replacements. Returns 0 if the trie has a
- * cycle, or a branch that leads to no key. */
+ * cycle, or a branch that does not lead to a key. */
 static int measure_keys(charsmap *m, charsmap_tree *tree, const int32_t *lengths, frame *stack,
                         uint8_t *inner)
 {

@@ -46,8 +46,8 @@ INLINE uint32_t charsmap_base(uint32_t at, uint32_t unit)
 
 INLINE int charsmap_has_leaf(uint32_t unit) { return unit >> 8 & 1; }
 
-/* Finds the longest key that begins the text. Returns its length, or 0, and the replacement up to
- * its NUL. */
+/* Finds the longest key with which the text begins. Returns its length, or 0, and the replacement
+ * up to its NUL. */
 INLINE int64_t charsmap_match(const charsmap *m, const uint8_t *text, int64_t n_bytes,
                               const uint8_t **ret)
 {

@@ -9,10 +9,10 @@
  *                   └ no class is smaller than the one before it, except 0
  *     pairs    (a, 0323) composes, so this is not NFC      (b, 0301) does not compose
  *
- * A starter and a mark can compose only if all marks between them have smaller classes. Two cases are
- * reported as not normal, and left to the caller: a mark after a starter that is itself composed,
- * because the marks in it may have to change places with the new one, and Jamo, which count as
- * characters that decompose. */
+ * A starter and a mark can compose only if all marks between them have smaller classes. Two cases
+ * are reported as not normal, and left to the caller: a mark after a starter that is itself
+ * composed (the marks in it may have to change places with the new one), and Jamo (which count as
+ * characters that decompose). */
 
 #include "ground/utf8.h"
 #include "text/nfc_table.h"

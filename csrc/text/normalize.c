@@ -1,7 +1,8 @@
 /* normalize.c - SentencePiece's normalization, either of a complete text with offsets or part by part
  *
- * Text is read item by item: a symbol, a key of the charsmap, a character, or a byte that begins none
- * of these. Each item is replaced with bytes, and the whitespace rules depend only on these bytes:
+ * Text is read item by item: a symbol, a key of the charsmap, a character, or a byte with which
+ * none of these begins. Each item is replaced with bytes, and the whitespace rules depend only on
+ * these bytes:
  *
  *   1. With REMOVE_EXTRA_WHITESPACES, items at the start that become exactly one space are dropped.
  *   2. If an item remains, the dummy prefix is written before it.
@@ -32,8 +33,8 @@ typedef struct item {
 } item;
 
 /* Returns the item at the beginning of text[0..n_bytes-1], n_bytes >= 1. As in the reference, symbols
- * are preferred to keys, keys to characters, and the longest of each is used. A byte that begins no
- * character becomes U+FFFD by itself. */
+ * are preferred to keys, keys to characters, and the longest of each is used. A byte that does not
+ * begin a character becomes U+FFFD by itself. */
 static item next_item(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes)
 {
     const uint8_t *replacement = NULL;

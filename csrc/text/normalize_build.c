@@ -123,9 +123,9 @@ static void class_charsmap(classing *w)
     }
 }
 
-/* Finds characters, such as full-width letters, that are a key, begin no longer key or symbol, and
- * become one ASCII character. Their class contains that character, so text with many of them stays on
- * the fast path. */
+/* Finds characters, such as full-width letters, that are a key, do not begin a longer key or
+ * symbol, and become one ASCII character. Their class contains that character, so text with many of
+ * them stays on the fast path. */
 static void class_items(unitok_normalizer *n)
 {
     uint8_t *end = n->classes + sizeof n->classes, *class = n->blob ? n->classes : end;

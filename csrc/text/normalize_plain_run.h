@@ -5,7 +5,7 @@
  *
  *     text     t h e _ _ c a f é . \n \n I f _ “ . .
  *     spaces         1 1           1  1      1           becomes a space, where repeated spaces are removed
- *     look                         1  1        1         classes[] decides: the byte may be plain, or begin no character
+ *     look                         1  1        1         classes[] decides: the byte may be plain or invalid
  *
  * All other bytes are 0 in plain_tables, and the right number of continuation bytes follows each lead.
  * Most bytes with a look bit turn out to be plain; a needless lookup costs time but changes nothing.

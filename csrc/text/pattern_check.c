@@ -1,8 +1,8 @@
 /* pattern_check.c - properties of an automaton that hold for every text
  *
  * An attempt to match begins at a position and reads until its state is dead. A cell is silent if it
- * reports no match. An attempt is late from the point on after which it reads only silent cells: it has
- * passed the end of its match, or has no match.
+ * reports no match. An attempt is late from the point after which it reads only silent cells: it
+ * has passed the end of its match, or has no match.
  */
 
 #include "ground/alloc.h"

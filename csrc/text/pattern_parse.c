@@ -65,8 +65,8 @@ static int32_t parse_dollar(pattern_parser *p)
     return new_set_node(p, TREE_ASSERT, &set, 1);
 }
 
-/* Adds the characters that `node` can match. Rejects nodes whose match one character does not
- * decide. */
+/* Adds the characters that `node` can match. Rejects nodes whose match cannot be decided by one
+ * character. */
 static int add_lookahead(pattern_parser *p, int64_t start, int32_t node, char_set *set, int *at_end)
 {
     const pattern_node *n = &p->tree->nodes[node];
@@ -146,7 +146,7 @@ static int parse_group_kind(pattern_parser *p)
 
 /* A group, from its parenthesis on. The option (?i) changes the state of the parser. In onig, it also
  * begins a group that extends to the end of the enclosing one: a(?i)b|c means a(?i:b|c). Returns
- * TREE_NONE for an option that begins no group. */
+ * TREE_NONE for an option that does not begin a group. */
 #define TREE_NONE (-2)
 static int32_t parse_group(pattern_parser *p)
 {

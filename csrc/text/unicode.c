@@ -127,7 +127,7 @@ int unicode_word(enum unicode_word which, char_set *ret)
            char_set_combine(ret, &more, CHAR_SET_UNION);
 }
 
-/* char::is_numeric of Rust includes digits that are not in onig's N. */
+/* Rust's char::is_numeric includes digits that are not in onig's N. */
 static int add_hf_numeric(char_set *ret)
 {
     return add_categories(ret, category_mask("N")) && char_set_add(ret, 0x11DE0, 0x11DE9) &&
