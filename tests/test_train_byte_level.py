@@ -108,7 +108,7 @@ def test_from_native_to_json_and_back(folder: str, tmp_path: Path, kind: str) ->
     one = "the cat " + LINES[0] + "<|endoftext|>"
     again = pyunitok.Tokenizer.from_file(tmp_path / "b.utk")
     assert again.encode(one).tolist() == files(folder, kind)[0].encode(one).tolist()
-    with pytest.raises(VocabularyError, match=r"as a tokenizer\.json: the model must be byte-level"):
+    with pytest.raises(VocabularyError, match=r"cannot convert .* to a tokenizer\.json: the model must be byte-level"):
         convert("rwkv-world", tmp_path / "c.json", "huggingface")
 
 

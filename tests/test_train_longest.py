@@ -136,7 +136,7 @@ def test_pieces_obey_the_rules():
 
 def test_required_pieces_are_kept():
     assert b"xyzzy" in train_longest(SOURCES, 300, required=[b"xyzzy"])
-    with pytest.raises(ValueError, match="fewer than the 257"):
+    with pytest.raises(ValueError, match="n_pieces must be at least 257 "):
         train_longest(SOURCES, 256, required=[b"xyzzy"])
 
 

@@ -364,7 +364,7 @@ def test_smaller_models_of_special_tokens(tmp_path: Path) -> None:
 def test_a_special_token_that_names_other_bytes() -> None:
     options: dict[str, Any] = {"kind": "bpe", "vocab_size": 300, "pattern": r"\s*\S+", "special_tokens": ["Ġa"]}
     pyunitok.train(iter(["xa b"] * 9), **options)
-    with pytest.raises(TrainingError, match=r"'Ġa' is also the name of the bytes b' a' .* the word b' ab' contains"):
+    with pytest.raises(TrainingError, match=r"'Ġa' is also the name of the bytes b' a'; the word b' ab' contains"):
         pyunitok.train(iter(["x ab"] * 9), **options)
 
 

@@ -59,7 +59,7 @@ def add_times(report: Report, cells: Mapping[str, str], seconds: Seconds, target
 
 
 def openers(bench: Bench, models: Iterable[str]) -> Iterator[tuple[Model, dict[str, Callable[[str], Any]]]]:
-    """The chosen models, with the functions that open a path; the shim is pyunitok.compat.sentencepiece."""
+    """Each chosen model, with functions that open it. "shim" is pyunitok.compat.sentencepiece."""
     spm = module_of("sentencepiece")
     for model in chosen(bench, models):
         yield model, {"sentencepiece": spm.SentencePieceProcessor, "shim": shim.SentencePieceProcessor,
@@ -70,7 +70,7 @@ def openers(bench: Bench, models: Iterable[str]) -> Iterator[tuple[Model, dict[s
 def single(bench: Bench, models: tuple[str, ...]) -> Report:
     """Time single calls: encode() of 100-byte strings compared with pyrwkv-tokenizer.
 
-    A loop over 10,000 strings of each corpus, and over one string 10,000 times. `inner` is the compiled object inside
+    Encodes 10,000 strings of each corpus, and one string 10,000 times. `inner` is the compiled object inside
     pyrwkv's class, which saves a Python call. With --model: encode, decode and others compared with sentencepiece.
     """
     if models:
@@ -113,8 +113,8 @@ def _calls_of_models(bench: Bench, models: Iterable[str]) -> Report:
 def load(bench: Bench, models: tuple[str, ...]) -> Report:
     """Open a model: native and text vocabulary compared with the constructor of pyrwkv-tokenizer.
 
-    Fresh processes import the module untimed; imports made while opening count. With --model: open that model, also
-    from a pickle, compared with sentencepiece.
+    Fresh processes import the module untimed; imports that opening causes are timed. With --model: open that model,
+    also from a pickle, compared with sentencepiece.
     """
     report = bench.report("load: a model ready to encode, one core")
 

@@ -34,8 +34,8 @@ DOC_CHARACTERS, DOC_BYTES = 3000, 4096
 def reading(bench: Bench, gigabytes: float, threads: int, files: int) -> Report:
     """Tokenize the same documents as text and JSON lines, in one frame, many frames and many files.
 
-    All corpora in slices of 1 MB, repeated; a document has 3,000 characters, and its newlines become spaces. The time
-    of an empty input of the same format is subtracted. All outputs must be equal.
+    The text is that of all corpora, mixed in slices of 1 MB and repeated. A document has 3,000 characters, and its
+    newlines become spaces. The time of an empty input of the same format is subtracted. All outputs must be equal.
     """
     text = mixed(bench).decode("utf-8", "ignore").replace("\n", " ").replace("\r", " ")
     docs = [text[at : at + DOC_CHARACTERS] for at in range(0, len(text), DOC_CHARACTERS)]
@@ -92,7 +92,7 @@ def _write_small(folder: Path, docs: list[str], n_files: int) -> Path:
 @benchmark(
     3, *volume(0.4),
     click.option("-m", "--model", type=click.Path(exists=True, path_type=Path), help="Our model; Llama 2 by default."),
-    click.option("--peer-model", type=click.Path(exists=True, path_type=Path), help="The same as a tokenizer.json."),
+    click.option("--peer-model", type=click.Path(exists=True, path_type=Path), help="Its tokenizer.json."),
     click.option("--peer-python", "peer_pythons", multiple=True, envvar="PYUNITOK_PEERS", metavar="NAME=PYTHON",
                  help="Python with datatrove or dolma installed; PYUNITOK_PEERS may list several."),
     click.option("--megabytes", type=float, default=6.0, show_default=True, help="Text for each peer."),
@@ -101,8 +101,8 @@ def pipelines(bench: Bench, gigabytes: float, threads: int, model: Path | None, 
               peer_pythons: tuple[str, ...], megabytes: float) -> Report:  # fmt: skip
     """Tokenize JSON lines in .zst, compared with datatrove and dolma, in tokens per second.
 
-    Documents of 4 KB of all corpora in turn. The peers are slow and tokenize a sample of the documents. The time of one
-    document per process is subtracted. On the sample, every id must occur equally often in all outputs.
+    The documents are slices of 4 KB, taken from all corpora in turn. The peers are slow and tokenize a sample of them.
+    The time of one document per process is subtracted. On the sample, every id must occur equally often in all outputs.
     """
     ours = model or bench.models / "spm" / "llama2.model"
     theirs = peer_model or bench.models / "hf" / "kitoken_llama2.json"
@@ -160,14 +160,14 @@ def _theirs(peer: Pipeline, python: str, model: Path, processes: int, out: Path,
     """The ids of each file. Earlier output is removed first, because dolma skips files that exist."""
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
-    script = out.with_name(f"run_{out.name}.py")  # not the name of a module that it imports
+    script = out.with_name(f"run_{out.name}.py")  # must not have the name of a module that it imports
     script.write_text(peer.script)
     run([python, str(script), str(folder), str(out), str(model), str(processes)], _peer_environment(out))
     return [np.memmap(path, "<u2", mode="r") for path in sorted(out.glob(peer.ids))]
 
 
 def _peer_environment(tmp: Path) -> dict[str, str]:
-    """Does not find the pyunitok of this process, and allows one thread per process."""
+    """An environment without this process's PYTHONPATH, and with one thread per process."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     return kept | {"RAYON_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TMPDIR": str(tmp)}
 

@@ -138,7 +138,7 @@ def ratio(numerators: Sequence[float], denominators: Sequence[float]) -> float:
 
 
 def less(seconds: Sequence[float], start: Sequence[float]) -> list[float]:
-    """The seconds of each turn without those of an empty run."""
+    """The seconds of each turn minus those of an empty run."""
     return [a - b for a, b in zip(seconds, start, strict=True)]
 
 

@@ -2,7 +2,7 @@
 
     python tools/pair_weights.py
 
-The sample is counted twice, as texts and as the JSON lines that hold them. tests/test_sample.py checks the file.
+The sample is counted twice, as texts and as the JSON lines that contain them. tests/test_sample.py checks the file.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ class Anchors:
         return pairs[: n.n_pairs].copy(), marks[: n.n_marks].copy(), records[: n.n_kept]
 
     def verify(self, kind: int, text: Bytes, ends: Int64s, pairs: Records) -> Int64s:
-        """int64[n, 2]: the ranges of those of the sorted `pairs` whose text is equal. See unitok_anchors_verify."""
+        """int64[n, 2]: the ranges of the sorted `pairs` whose text is equal. See unitok_anchors_verify."""
         if len(ends) and int(ends[-1]) > len(text):
             raise ValueError("the documents reach past the text")
         ret, n = np.empty(2 * len(pairs), np.int64), ffi.new("int64_t *")

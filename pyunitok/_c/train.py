@@ -108,7 +108,7 @@ class Counter:
         call(lib.unitok_counter_sort, self.handle)
 
     def absorb(self, other: Counter, begin: int, end: int) -> None:
-        """Move to this counter the counts of those of the keys begin..end-1 of `other` that this counter also contains.
+        """Move to this counter the counts of the keys begin..end-1 of `other`, for keys that both counters contain.
         Several threads may call this for different keys. Not allowed after sort()."""
         call(lib.unitok_counter_absorb, self.handle, other.handle, begin, end)
 

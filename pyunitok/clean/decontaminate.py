@@ -4,7 +4,7 @@
     2. clean      workers find items in each block and write the rest (cleaner.py); the main thread puts it in order
 
 The corpus is read again for step 2. A journal (output.py) makes both resumable from their last checkpoint, and the
-output is byte-identical. A run that a signal or an error stops makes a last checkpoint. parts.py describes runs
+output is byte-identical. A run stopped by a signal or an error writes a last checkpoint. parts.py describes runs
 on several machines.
 """
 
@@ -313,8 +313,8 @@ class Decontamination:
     # ------------------------------------------------------------------------------------- several machines
 
     def _begin_parts(self, siblings: Sequence[CleanPart]) -> Summary | None:
-        """The result of all parts, if it exists. OutputError if it belongs to another run, or if no part has begun but
-        a file has the name of a report."""
+        """The result of all parts, if it exists. OutputError if it belongs to another run, or if a file with the name
+        of a report exists although no part has begun."""
         whole = self._whole()
         if self._overwrite:
             whole.result_path.unlink(missing_ok=True)
@@ -323,7 +323,7 @@ class Decontamination:
                 for path in whole.reports.values():
                     check_target(path, overwrite=self._overwrite)
             return None
-        parts.remove_files(siblings, self._totals_path)  # if this was interrupted
+        parts.remove_files(siblings, self._totals_path)  # in case _join was interrupted before this
         opened = CleanOutput(whole.base, whole.targets, whole.reports, self._identity(whole), overwrite=False)
         with opened as output:
             assert output.finished is not None

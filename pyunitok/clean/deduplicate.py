@@ -18,7 +18,7 @@
 Steps 1 to 4 write to a workspace (workspace.py) and resume after the last finished step; step 5 resumes from its last
 checkpoint (output.py). The output is byte-identical, and depends on neither threads nor memory.
 
-Disk: the workspace holds the texts twice, and 24 bytes for about each 34 bytes of text if a window has 100 bytes.
+Disk: the workspace holds the texts twice, and about 24 bytes for every 34 bytes of text if windows have 100 bytes.
 """
 
 from __future__ import annotations

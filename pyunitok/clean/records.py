@@ -119,7 +119,7 @@ class RecordReader:
         while len(view):
             n = os.preadv(self._file.fileno(), [view], at)
             if n == 0:
-                raise OutputError(f"{self._path}: ends at byte {at}: the file was truncated; --overwrite starts over")
+                raise OutputError(f"{self._path}: ends at byte {at}: the file was truncated; --overwrite starts again")
             view, at = view[n:], at + n
 
 

@@ -129,8 +129,8 @@ class TextRepeats:
         self._mark_shift = place_shift(corpus.n_bytes * MARKS_PER_BYTE)
 
     def find(self) -> dict[str, Any]:
-        """Find repeats of windows. {"n": ranges, "bytes": in them, "windows": that repeat}; the ranges are in the
-        workspace as PREFIX.repeats."""
+        """Find repeats of windows. Returns the numbers of ranges ("n"), of bytes in them, and of windows that repeat;
+        the ranges are in the workspace as PREFIX.repeats."""
         step, name = self._space.step, self._name
         grams = step(name("find"), lambda: self._find(GRAMS, name("grams"), self._all_parts()))
         found = step(name("group"), lambda: self._group(GRAMS, name("grams"), grams["n"]), [name("grams")])
@@ -170,7 +170,7 @@ class TextRepeats:
             yield begin, end, nothing
 
     def _marked_parts(self, n_marks: int) -> Iterator[tuple[int, int, Int64s]]:
-        """Ranges of documents with marks, and these."""
+        """Ranges of documents with marks, and the marks in each range."""
         corpus, last = self._corpus, 0
         with RecordReader(self._space, self._name("marks"), n_marks) as reader:
             rest = np.empty(0, np.int64)

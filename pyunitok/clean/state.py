@@ -31,7 +31,7 @@ class Summary:
     benchmarks           the names
     items, testable      items of each benchmark; items that are long enough to compare
     contaminated         contaminated items of each benchmark
-    documents            documents with an item of each benchmark
+    documents            for each benchmark, documents with one of its items
     documents_read       documents of the corpus
     documents_affected   contaminated documents
     documents_written    documents in CLEAN
@@ -71,7 +71,7 @@ class CleanState:
                     each text was found; empty until then
     is_counted      step 1 is complete
     texts           the number of documents in which each text of an item was found
-    n_documents     documents with an item of each benchmark
+    n_documents     for each benchmark, documents with one of its items
     pipes           the hash of the data read from each pipe, by the number of the input
     is_consistent   False while a block is being added, and after an error while adding one
     """

@@ -124,4 +124,4 @@ def _print(summary: Deduplicated, hint: str) -> None:
         f" {summary.affected:,} of {count(summary.read, 'document')}; {summary.written:,} written"
     )
     if summary.windows_left:
-        click.echo(f"windows that still repeat: {summary.windows_left:,}, formerly {summary.windows:,}; {hint}")
+        click.echo(f"windows that still repeat: {summary.windows_left:,}, previously {summary.windows:,}; {hint}")

@@ -32,7 +32,7 @@ OPTIONS = (
     ),
     click.option(
         "--measure", type=click.Choice([*MEASURES, *(name for name in KEYNESS if name not in MEASURES)]),
-        help="The order of --collocations, by default log_dice, or --keyness, by default log_likelihood.",
+        help="How to rank --collocations (default: log_dice) or --keyness (default: log_likelihood).",
     ),
 )  # fmt: skip
 

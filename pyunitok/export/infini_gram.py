@@ -18,9 +18,9 @@ and hits that span it are not counted. The export reports the number of such pai
 must be translated with renamed.npy, a table uint16[65536] that is its own inverse. It fails if too few smaller ids are
 unused.
 
---token-dtype uint32 writes every id in four bytes. Ids do not change, and 65,535 is allowed; but tokenized.N doubles (9
-bytes per token instead of 7 with the table), and the indexing of infini-gram 2.6 takes 34 GB of memory for each of its
---cpus, because it counts in 2^32 buckets.
+--token-dtype uint32 writes every id in four bytes. Ids do not change, and 65,535 is allowed; but tokenized.N doubles in
+size (9 bytes per token instead of 7 with the table), and the indexing of infini-gram 2.6 takes 34 GB of memory for each
+of its --cpus, because it counts in 2^32 buckets.
 """
 
 from __future__ import annotations

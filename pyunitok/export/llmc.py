@@ -3,7 +3,7 @@
     0  i32 magic: 20240520 (uint16), 20240801 (uint32)   4  i32 version: 1, 7   8  i32 tokens   12  zeros   1024  tokens
 
 If each document ends with the eod, moving it before each document only shifts the tokens by one, so a file consists of
-a header, in the first file one id, and a range of OUT, which the kernel copies.
+a header and a range of OUT, which the kernel copies. The first file has one more id between them.
 """
 
 from __future__ import annotations

@@ -109,7 +109,10 @@ class FieldIndex:
                 f"{self._index.folder} -o {self._index.folder} --fields {name}`"
             )
         if not self.is_current:
-            raise InputError(f"{self._columns.path}: the index has changed since; repeat `pyunitok index --fields`")
+            raise InputError(
+                f"{self._columns.path}: the index has changed since its fields were stored; repeat"
+                " `pyunitok index --fields`"
+            )
         k, columns = self.names.index(name), self._columns
         codes = columns.column(f"{k}.codes", "<u4", self._index.n_documents).astype(np.int64)
         offsets = columns.column(f"{k}.offsets", "<u8").astype(np.int64)

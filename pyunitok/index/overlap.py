@@ -163,7 +163,7 @@ class Overlaps(TokenSearch):
         return self.tokenizer.encode_with_offsets(text)[1].astype(np.int64)
 
     def _document_with(self, text: bytes) -> int:
-        """A document of the index that contains the text, or -1, also if the index only counts."""
+        """A document of the index that contains the text; -1 if there is none, or if the index only counts."""
         if self.only_counts:
             return -1
         found = self.find_all(text, max_hits=1)

@@ -30,7 +30,7 @@ MAX_WORK = 2_000_000_000  # per query and shard, in units of about a nanosecond
 MAX_RUNS = 1 << 60
 SORT_CHARS = 40  # the characters next to a hit that "R1" and "L1" sort by
 MAX_SCANNED = 1_000_000  # sample size of next, previous and by_source
-MAX_LOCATED = 100_000  # the same, and for documents, in a compact index: locating this many takes about a second
+MAX_LOCATED = 100_000  # in a compact index, also of documents: locating this many takes about a second
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ class DocumentHits:
     DocumentCount, which pandas.DataFrame() accepts.
 
     approx       True if the search was cut short, or only a sample of the occurrences was read
-    n_sampled    the size of the sample; None if all occurrences were read. `documents` are then those of the sample,
-                 and `counts` estimates
+    n_sampled    the size of the sample, to which `documents` is limited and from which `counts` are estimated; None if
+                 all occurrences were read
     n_documents  the number of documents, which is an estimate if there is a sample
     """
 
@@ -381,8 +381,9 @@ class TextSearch:
     def documents(
         self, query: Text, *, max_work: int | None = None, max_hits: int | None = None
     ) -> DocumentHits:  # fmt: skip
-        """The documents in which a text occurs, with counts. Reads all occurrences; or a random sample of max_hits if
-        there are more, by default 100,000 in a compact index, and all in suffix arrays."""
+        """The documents in which a text occurs, with counts. Reads all occurrences or, if there are more than
+        max_hits, a random sample of that size. By default, max_hits is 100,000 in a compact index, otherwise
+        unlimited."""
         found = self.find_all(query, max_work=max_work)
         n = self.sample_size(found.total, max_hits)
         if n is None:

@@ -168,7 +168,7 @@ def _needed_by(folder: Path) -> Iterable[Path]:
 
 
 def _copy_sidecars(source: Path, target: Path, *, overwrite: bool) -> None:
-    """Copies those that exist. A copy gets its final name when it is on disk and equals the original."""
+    """Copies the sidecars that exist. A copy gets its final name when it is on disk and equals the original."""
     for suffix in SIDECARS:
         path, copy = source.with_name(source.name + suffix), target.with_name(target.name + suffix)
         if not path.exists():

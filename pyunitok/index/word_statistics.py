@@ -162,7 +162,7 @@ def _counts_elsewhere(index: Index, other: Index) -> Int64s:
 
 
 def _folded(index: Index, folding: Folding, *counts: Int64s) -> list[Int64s]:
-    """Adds the counts of all words that are equal in a form to the count of the first one."""
+    """The counts, where the first of several words that are equal under this folding has the sum of their counts."""
     if folding == Folding():
         return list(counts)
     first = index.words.lexicon.first_equal(folding)

@@ -20,7 +20,7 @@ from pyunitok.index.word_query import EXACT, WordOptions, parse_words
 from pyunitok.index.word_shard import WordShard, open_words
 
 SORT_WORDS = 4  # the words next to a hit that "R1" and "L1" sort by
-MAX_READ = 1_000_000  # matches that next and previous read; of more, a sample
+MAX_READ = 1_000_000  # maximum matches that next and previous read; if there are more, a sample
 MIN_TOKENS = 64  # read at a time to find words
 
 
@@ -81,7 +81,7 @@ class WordIndex:
 
     A query consists of words separated by white space: "the [0-3] quick|lazy fox", where [0-3] stands for up to three
     other words; see WordOptions for the rest. Between words of the corpus there may be any spaces and punctuation. Each
-    match begins at another word and is as short as possible. All methods are thread-safe.
+    match begins at a different word and is as short as possible. All methods are thread-safe.
     """
 
     def __init__(self, index: TextSearch) -> None:

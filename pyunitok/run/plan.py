@@ -56,7 +56,7 @@ class Plan:
 
     @property
     def eod_id(self) -> int | None:
-        """The id after each document. Raises OptionError if the model's own is requested but the model has none."""
+        """The id after each document. Raises OptionError if it is the model's own but the model has none."""
         if not isinstance(self.options.eod, str):
             return self.options.eod
         if self.tokenizer.eod_id is None:
@@ -146,8 +146,9 @@ class Plan:
 
 @dataclass(frozen=True)
 class Start:
-    """How much of the run earlier calls have already done. `complete`: all of it.
+    """How much of the run earlier calls have already done.
 
+    complete    all of it is done
     compressed  bytes of the stored files that need not be read again
     """
 

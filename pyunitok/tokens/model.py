@@ -34,11 +34,11 @@ def is_model_path(path: Path) -> bool:
 
 
 def open_stated(model: StrPath | None, pattern: str | None) -> Tokenizer:
-    """Like open_model, with a pattern for a file that does not state it."""
+    """Like open_model, with a pattern for a file that does not contain one."""
     if pattern is None:
         return open_model(model)
     if model is None:
-        raise OptionError("a pattern requires the model file that it is for; name it with -m")
+        raise OptionError("a pattern requires a model file; name it with -m")
     return Tokenizer.from_file(model, pattern=pattern)
 
 

@@ -22,7 +22,7 @@ from pyunitok.tokens.manifest import Manifest, sidecars
 from pyunitok.tokens.metadata import Metadata, metadata_path
 
 CHUNK_DOCS = 1 << 20
-MAX_PROBLEMS = 20  # the most problems that are reported per token file
+MAX_PROBLEMS = 20  # the maximum number of problems reported per token file
 
 
 @dataclass

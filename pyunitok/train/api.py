@@ -36,7 +36,7 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
     texts        a path, a list of paths (files, folders, patterns or URLs, as in `pyunitok tokenize`), or any
                  other iterable of str or bytes, which is read once
     kind         "unigram", "bpe", "char", "word", "longest" or "bytepiece"
-    vocab_size   bytepiece: also several; OUT.SIZE is written for each, and the largest is returned
+    vocab_size   bytepiece also accepts several: OUT.SIZE is written for each, and the largest is returned
     out          NAME.model, a SentencePiece model; NAME.vocab is written beside it. longest: a native model, or RWKV's
                  text format if the name ends in .txt. bytepiece: its own format. byte_level: see below
     compat       "sentencepiece": the model that sentencepiece 0.2.3 makes with num_threads=1, byte for byte;
@@ -52,16 +52,16 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
     pattern, special_tokens    bpe: byte-level BPE as Hugging Face's BpeTrainer trains it; special_tokens is a list or
                  "a,b,c". See `pyunitok train bpe --help`
     checkpoint   a folder for the result of each phase, from which an interrupted run resumes. It is removed at the
-                 end. Other options and changed inputs are refused. OUT.training.json records the run, so that a
+                 end. Other options and changed inputs are rejected. OUT.training.json records the run, so that a
                  repeated call only opens OUT
     overwrite    True: train even if OUT is complete. False: OutputError if OUT is the model of another training run.
                  None replaces OUT
     progress     called with (phase, done, total); total 0: unknown
-    settings     options of spm_train under its names, str as on its command line; input_format "tsv" reads lines of a
-                 text, a tab and its count
+    settings     options of spm_train under its names, str as on its command line; input_format "tsv" reads lines that
+                 consist of a text, a tab and the count of the text
     …            the other options of spm_train, or those of LongestOptions or BytePieceOptions
 
-    Warns if the text gives fewer pieces than requested.
+    Warns if the text yields fewer pieces than requested.
     """
     trained = run(texts, kind=kind, vocab_size=vocab_size, **options)
     if trained is None:

@@ -50,7 +50,7 @@ class BytePieceOptions:
     max_vocab_size: tuple[int, ...] = (10000,)
     max_piece_length: float = option(36, "In bytes.")
     min_count: int = option(2, "Leave out rarer n-grams and pieces. 32 or more for large corpora.")
-    isolate_digits: bool = option(False, "Make every digit a piece of its own.")
+    isolate_digits: bool = option(False, "Make every digit a separate piece.")
     ensure_unicode: bool = option(True, "No piece begins inside a character.", is_pair=True)
     compat: bool = False
 

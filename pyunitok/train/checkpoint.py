@@ -1,6 +1,6 @@
 """Checkpoints: a folder with the result of each finished phase of a training run, so that it can be resumed.
 
-    DIR/training.json   options and inputs; another training run is refused
+    DIR/training.json   options and inputs; a different training run is rejected
     DIR/NAME.npz        the arrays of a phase: counts, seeds, rounds, merges, longest, ngrams; replaced atomically
 
 The folder is removed once the model is written. result.py keeps a record beside the model.

@@ -28,7 +28,7 @@ class Report:
 
     edited  the vocabulary, and what happened to each piece
     words   those of add_words, best first
-    texts   the tokens of each text before and after
+    texts   the number of tokens of each text before and after
     """
 
     edited: edit.Edited
@@ -57,7 +57,7 @@ def edit_vocabulary(
     """Edit the vocabulary in a file ("rwkv-world": the installed one), and write it to `out`, if given.
 
     add            pieces to add, in this order: see vocab.lists
-    add_words      a corpus (as for `tokenize`); its max_words best words of these scripts are added after the lists
+    add_words      a corpus (as for `tokenize`); its max_words best words in `script` are added after the lists
     remove         pieces to remove
     remove_unused  a corpus; pieces that it never uses are removed
     max_id         the largest id for new pieces; see vocab.edit for the order in which ids are assigned
@@ -70,7 +70,7 @@ def edit_vocabulary(
     """
     options = ReadingOptions(separator=separator, text_key=text_key, threads=threads)
     if bool(add_words) != bool(script):
-        raise OptionError("add_words and script (--add-words, --script) go together: give both")
+        raise OptionError("add_words and script (--add-words, --script) must be given together")
     if out is not None:
         to = edit.format_of(out, to)
         edit.check_out(base, out, overwrite=overwrite)
@@ -106,7 +106,7 @@ def edit_vocabulary(
 
 
 def _unused(tokenizer: Tokenizer, uses: np.ndarray[Any, np.dtype[np.int64]]) -> list[bytes]:
-    """The unused pieces without single bytes and special pieces, which cannot be removed."""
+    """The unused pieces, except single bytes and special pieces, which cannot be removed."""
     pieces = tokenizer.pieces()
     special = (tokenizer.eod_id, tokenizer.fallback_id)
     sizes = np.diff(pieces.offsets)

@@ -36,7 +36,7 @@ CALL_BYTES = 4 << 20  # per call, which cannot be interrupted
 
 @dataclass(frozen=True)
 class WeightedText:
-    """Documents of the same origin, such as a package or a file.
+    """Documents from the same origin, such as a package or a file.
 
     documents  a packed list of bytes
     weight     of each of its tokens, > 0
@@ -100,7 +100,7 @@ def train_longest(
     check_threads(threads)
     kept = {*required} | {bytes([byte]) for byte in range(256)}
     if n_pieces < len(kept):
-        raise ValueError(f"{n_pieces} pieces are fewer than the {len(kept)} bytes and required pieces")
+        raise ValueError(f"n_pieces must be at least {len(kept)} (single bytes and required pieces), not {n_pieces}")
     # The largest first, so that no thread begins a large one at the end.
     ordered = sorted(sources, key=lambda source: -len(source.documents.data))
     trainer = _Trainer(
@@ -159,7 +159,7 @@ class _Trainer:
             state.phase = "settle"
 
     def _settle(self, n_pieces: int) -> None:
-        """Drop or add pieces until there are exactly n_pieces, if the text has as many."""
+        """Drop or add pieces until there are exactly n_pieces, if the text yields as many."""
         state, excess = self.state, len(self.state.pieces) - n_pieces
         before = state.pieces
         if excess > 0:
@@ -211,12 +211,12 @@ class _Trainer:
         return first
 
     def _drop_useless(self, pieces: set[bytes], counts: GreedyCounts) -> set[bytes]:
-        """The pieces without those that save no tokens."""
+        """The pieces except those that save no tokens."""
         _, values, _ = counts.pieces()
         return self._without(pieces, {p for p, value in zip(counts.round_pieces, values, strict=True) if value <= 0})
 
     def _drop(self, pieces: set[bytes], counts: GreedyCounts, n: int) -> set[bytes]:
-        """The pieces without the n that save the least."""
+        """The pieces except the n that save the least."""
         _, values, _ = counts.pieces()
         free = pieces - self.kept
         worst = sorted((int(value), p) for p, value in zip(counts.round_pieces, values, strict=True) if p in free)

@@ -55,7 +55,7 @@ class LongestOptions:
         32, "Maximum bytes in a piece; runs of one byte, such as indentation, may have 128.", least=1,
         most=MAX_PIECE_BYTES, section="Pieces",
     )  # fmt: skip
-    split_digits: bool = option(False, "Make every digit a piece of its own.", section="Pieces")
+    split_digits: bool = option(False, "Make every digit a separate piece.", section="Pieces")
     max_digits: int = option(3, "Maximum digits in a row.", least=1, section="Pieces")
     closed_words: bool = option(
         False, "Pieces end where a word or number ends, as in unitok-v1. Large vocabularies encode faster.",
@@ -194,7 +194,7 @@ class _Chunk:
 
 @dataclass
 class SampledText:
-    """The text to train on, in memory, in parts of equal size. It grows by add().
+    """The text to train on, in memory, in parts of equal size. add() extends it.
 
     If it exceeds max_bytes, documents are sampled. The sample depends only on the seed, the order of the documents and
     max_bytes: each document gets a random number from the seed and its own number, and stays if that is below a bound,

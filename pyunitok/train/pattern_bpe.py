@@ -2,8 +2,8 @@
 
     texts ─▶ pieces of the pattern, counted ─▶ merges of bytes ─▶ a model with the pattern
 
-Each document is one text. Documents are divided between blocks only where the pattern proves that this changes no
-piece, so neither block size nor threads change the result.
+Each document is one text. Documents are divided between blocks only where, for this pattern, doing so provably
+changes no piece, so neither block size nor threads change the result.
 
     ids   the special tokens   then the 256 bytes, in the order of their characters   then the pieces, best first
 
@@ -166,7 +166,7 @@ def _bytes_named(special: Sequence[str]) -> dict[bytes, str]:
 
 
 def _check_special(units: Units, special: Sequence[str]) -> None:
-    """TrainingError if words contain bytes with the name of a special token, but another spelling: "Ġa" for " a"."""
+    """TrainingError if words contain bytes whose name in byte-level BPE is a special token: " a" for the token "Ġa"."""
     tokens = {token: name for token, name in _bytes_named(special).items() if token != name.encode()}
     for begin, end in ranges(units.offsets, _PART_BYTES):
         first = int(units.offsets[begin])
@@ -178,8 +178,8 @@ def _check_special(units: Units, special: Sequence[str]) -> None:
                 if first + at + len(token) <= units.offsets[unit + 1]:
                     word = units.data[units.offsets[unit] : units.offsets[unit + 1]][:64].tobytes()
                     raise TrainingError(
-                        f"the special token {name!r} is also the name of the bytes {token!r} in byte-level BPE, which"
-                        f" the word {word!r} contains, so merges could make it; rename the token"
+                        f"in byte-level BPE, the special token {name!r} is also the name of the bytes {token!r};"
+                        f" the word {word!r} contains them, so merges could make the token; rename it"
                     )
 
 

@@ -39,7 +39,7 @@ OPTIONS = [
     Option("normalization_rule_name", "nmt_nfkc (the default), nfkc, *_cf or identity.", section="Text"),
     Option("normalization_rule_tsv", "A file of normalization rules instead.", section="Text"),
     _yes_no("add_dummy_prefix", "yes", "Put a space before each text.", "Text"),
-    _yes_no("remove_extra_whitespaces", "yes", "Replace several spaces by one.", "Text"),
+    _yes_no("remove_extra_whitespaces", "yes", "Collapse consecutive spaces into one.", "Text"),
     Option("max_sentence_length", "Skip lines with more bytes. Default: no limit.", int, section="Text"),
     Option("input_sentence_size", "Train on a sample of this many lines.", int, section="Text"),
     Option("seed", "Seed of the sample.", int, 0, "Text"),
@@ -54,8 +54,8 @@ OPTIONS = [
     ),
     Option("split_by", "none: pieces may contain several words.", ("space", "none"), "space", "Pieces"),
     _yes_no("split_by_unicode_script", "yes", "Pieces do not cross scripts.", "Pieces"),
-    _yes_no("split_by_number", "yes", "Treat digits as a script of their own.", "Pieces"),
-    _yes_no("split_digits", "no", "Make every digit a piece of its own.", "Pieces"),
+    _yes_no("split_by_number", "yes", "Treat digits as a separate script.", "Pieces"),
+    _yes_no("split_digits", "no", "Make every digit a separate piece.", "Pieces"),
     _yes_no("treat_whitespace_as_suffix", "no", "A space ends a word instead of beginning one.", "Pieces"),
     _yes_no("allow_whitespace_only_pieces", "no", "Allow pieces of several spaces.", "Pieces"),
     Option("pretokenization_delimiter", "No piece crosses this string.", section="Pieces"),
@@ -63,7 +63,7 @@ OPTIONS = [
     Option("min_frequency", "Leave out words with a lower count.", int, 1, "Pieces"),
     Option("user_defined_symbols", "Pieces that are matched before all others: a,b,c.", section="Pieces"),
     Option("control_symbols", "Pieces that no text contains: a,b,c.", section="Pieces"),
-    _yes_no("hard_vocab_limit", "no", "Fail if the text gives fewer pieces.", "Pieces"),
+    _yes_no("hard_vocab_limit", "no", "Fail if the text yields fewer pieces.", "Pieces"),
 ]  # fmt: skip
 _FOR_SUBWORDS = {  # no effect on models of words and characters
     "auto_character_coverage", "byte_level", "split_by", "split_by_unicode_script", "split_by_number", "split_digits",

@@ -23,7 +23,7 @@ from pyunitok.train.lines import Batch
 NOTED_BYTES = 1 << 15  # kept of the line that a batch adds to the sample
 HELD_SHARE = 32  # at most 1 / this of a block is held out
 HELD_BYTES = 1 << 20  # in total, at least, if the text is large enough
-HELD_INTERVAL = 16  # blocks between those with lines held out, after the first HELD_SHARE, if the size is unknown
+HELD_INTERVAL = 16  # if the size is unknown, lines of one block in 16 are held out, after the first HELD_SHARE blocks
 FEW_INPUTS = 64  # up to this many inputs are all in the sample
 Progress = Callable[[int, int], None]  # bytes done, total (0: unknown)
 
@@ -140,7 +140,7 @@ class Corpus:
                 progress(result.compressed, self._n_bytes)
 
     def _is_held(self, block: Block) -> bool:
-        """Whether part of this block is held out: of every block if the text is small, else of regular ones."""
+        """Whether part of this block is held out: every block if the text is small, otherwise one in every few."""
         is_first = block.first_document == 0 and block.inside == 0
         if is_first and len(self.reading.sources) <= FEW_INPUTS:
             return True
@@ -161,7 +161,7 @@ class Corpus:
             return offsets, b""
         end = int(offsets[-1])
         begin = end - (end - int(offsets[0])) // HELD_SHARE
-        n_kept = int(np.searchsorted(offsets, begin))  # documents that begin before
+        n_kept = int(np.searchsorted(offsets, begin))  # documents that begin before `begin`
         if n_kept < block.n_docs:
             held = b"\n".join(block.data[a:b].tobytes() for a, b in pairwise(offsets[n_kept:].tolist()))
             return offsets[: n_kept + 1] if self.hold else offsets, held

@@ -154,7 +154,7 @@ class Trained:
 
 
 def _best_sizes(sizes: list[MeasuredSize]) -> list[MeasuredSize]:
-    """By size, without those that a smaller vocabulary beats, as happens in greedy training."""
+    """Sorted by size, except those that a smaller vocabulary beats, as happens in greedy training."""
     ret: list[MeasuredSize] = []
     for size in sorted(sizes, key=lambda size: (size.n_pieces, size.n_tokens)):
         if size.n_tokens and (not ret or size.n_tokens < ret[-1].n_tokens):

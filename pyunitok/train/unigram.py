@@ -206,7 +206,7 @@ class UnigramTrainer:
         return expected, float(sum(likelihoods))
 
     def _best_paths(self) -> tuple[Doubles, float, int]:
-        """(uses of each piece, sum of the paths' scores, their tokens)."""
+        """(uses of each piece, sum of the paths' scores, number of tokens)."""
         models = [self._model(thread) for thread in range(self._options.threads)]
         sums = [np.zeros(len(self._alive), np.float64) for _ in models]  # integers, so sums are exact in any order
 
@@ -220,7 +220,7 @@ class UnigramTrainer:
         return used, float(sum(score for score, _ in results)), sum(tokens for _, tokens in results)
 
     def _prune(self, size: int) -> int:
-        """Keep the best `size` pieces and those that nothing can replace; return the tokens of the text before."""
+        """Keep the best `size` pieces and those that nothing can replace; return the number of tokens before that."""
         used, _, n_tokens = self._best_paths()
         worth = self._worth(used)
         needed, others = np.flatnonzero(worth == np.inf), np.flatnonzero(np.isfinite(worth))

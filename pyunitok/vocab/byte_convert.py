@@ -53,16 +53,16 @@ def huggingface_json(vocabulary: Vocabulary) -> bytes:
     """A tokenizer.json that gives the same ids. Raises VocabularyError if the pattern cannot be translated."""
     if not has_ranks(vocabulary):
         return writer.write(vocabulary)
+    name = f"cannot convert {vocabulary.name} to a tokenizer.json"
     try:
         regexes = patterns.tokenizers_regexes(vocabulary.pattern)
     except ValueError as error:
-        name = f"{vocabulary.name} as a tokenizer.json"
         raise VocabularyError(f"{name}: its pattern cannot be translated: {error}") from None
     pieces, special = _normal_pieces(vocabulary), _special_tokens(vocabulary)
     shown = byte_level.shown
     names = {shown(piece): id_ for piece, id_ in pieces.items()}
     if clash := next((token for token, id_ in special.items() if names.get(token, id_) != id_), None):
-        raise VocabularyError(f"{vocabulary.name} as a tokenizer.json: the special token {clash!r} is also a piece")
+        raise VocabularyError(f"{name}: the special token {clash!r} is also a piece")
     steps = [
         {"type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated", "invert": False} for regex in regexes
     ]
@@ -96,7 +96,7 @@ def huggingface_notes(vocabulary: Vocabulary) -> Sequence[str]:
 
 def tiktoken_ranks(vocabulary: Vocabulary) -> bytes:
     """A file of ranks. Raises VocabularyError if tiktoken would merge in another order."""
-    name = f"{vocabulary.name} as a tiktoken file"
+    name = f"cannot convert {vocabulary.name} to a tiktoken file"
     _check_bytes(vocabulary, name)
     pieces = _normal_pieces(vocabulary)
     if not has_ranks(vocabulary):
@@ -187,7 +187,7 @@ def _listed(vocabulary: Vocabulary) -> dict[merges.Pair, int]:
 
 def vocab_merges(vocabulary: Vocabulary) -> dict[str, bytes]:
     """The files of a folder: vocab.json, merges.txt and tokenizer_config.json."""
-    _check_bytes(vocabulary, f"{vocabulary.name} as vocab.json and merges.txt")
+    _check_bytes(vocabulary, f"cannot convert {vocabulary.name} to vocab.json and merges.txt")
     document = json.loads(huggingface_json(vocabulary))
     model: dict[str, Any] = document["model"]
     tokens = {str(token["id"]): {k: v for k, v in token.items() if k != "id"} for token in document["added_tokens"]}

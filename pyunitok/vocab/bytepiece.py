@@ -127,7 +127,7 @@ def is_bytepiece(vocabulary: Vocabulary) -> bool:
 
 def counted(vocabulary: Vocabulary) -> Entries:
     """The entries from which the scores were computed. Raises VocabularyError if they cannot be recovered exactly."""
-    name, total = f"{vocabulary.name} as a BytePiece model", vocabulary.count_total
+    name, total = f"cannot convert {vocabulary.name} to a BytePiece model", vocabulary.count_total
     if not is_bytepiece(vocabulary):
         raise VocabularyError(f"{name}: only BytePiece models are supported, but this is {vocabulary.kind}")
     if total is None or vocabulary.scores is None or vocabulary.types is None:

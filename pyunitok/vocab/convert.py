@@ -132,8 +132,8 @@ def huggingface_json(vocabulary: Vocabulary) -> bytes:
         return byte_convert.huggingface_json(vocabulary)
     if not byte_level.is_byte_level(vocabulary) and not (vocabulary.prepare or {}).get("format"):
         raise VocabularyError(
-            f"{vocabulary.name} as a tokenizer.json: the model must be byte-level; train one with `pyunitok train"
-            " --byte-level`"
+            f"cannot convert {vocabulary.name} to a tokenizer.json: the model must be byte-level; train one with"
+            " `pyunitok train --byte-level`"
         )
     return writer.write(vocabulary)
 
@@ -150,7 +150,7 @@ def _sentencepiece(vocabulary: Vocabulary) -> bytes:
 
 def sentencepiece_of(vocabulary: Vocabulary) -> Any:
     """The ModelProto of a model that encodes as SentencePiece does, built from the contents of the model."""
-    name = f"{vocabulary.name} as a SentencePiece model"
+    name = f"cannot convert {vocabulary.name} to a SentencePiece model"
     _check_sentencepiece(vocabulary, name)
     order = np.argsort(vocabulary.ids)
     if not np.array_equal(vocabulary.ids[order], np.arange(len(order))):
@@ -197,7 +197,7 @@ def _has(flags: int, name: str) -> bool:
 
 
 def _unused_name(usual: bytes, pieces: list[bytes]) -> bytes:
-    """A name that is not a piece, for a role without a piece. Without a name, sentencepiece would use the usual one."""
+    """A name that no piece has, for a role without a piece. If it were omitted, sentencepiece would use `usual`."""
     name = usual
     while name in pieces:
         name = b"no " + name
@@ -216,7 +216,7 @@ def sentencepiece_from_bytepiece(vocabulary: Vocabulary) -> Any:
 
     SentencePiece needs byte pieces for printable ASCII too; they follow the last id. All other ids are unchanged.
     """
-    name = f"{vocabulary.name} as a SentencePiece model"
+    name = f"cannot convert {vocabulary.name} to a SentencePiece model"
     assert vocabulary.scores is not None
     assert vocabulary.types is not None
     by_id = dict(zip(vocabulary.ids.tolist(), range(len(vocabulary.ids)), strict=True))

@@ -44,7 +44,7 @@ class Edited:
     added      (piece, id, origin)
     removed    (piece, its former id)
     existing   to be added, but already in the base
-    repeated   to be added, but listed before
+    repeated   to be added, but already listed
     no_room    to be added, but no id was left
     kept       to be removed, but required: single bytes, and the ids for end of document and unknown bytes
     wanted     to be removed, but also listed to be added, so not removed

@@ -1,7 +1,7 @@
 """FolderConfig: the settings in the small JSON files of a model folder without tokenizer.json.
 
     tokenizer_config.json     tokenizer_class, added_tokens_decoder {id: token}, bos_token and other roles; "pyunitok",
-                              parts of a tokenizer.json that no tokenizer_class states, written by convert
+                              parts of a tokenizer.json that no tokenizer_class implies, written by convert
     added_tokens.json         {token: id}
     special_tokens_map.json   bos_token and other roles
 """

@@ -1,4 +1,5 @@
-"""The merges of byte-level BPE: as a list, or implied by ranks. Both forms are equivalent if their last merges are.
+"""The merges of byte-level BPE: as a list, or implied by ranks. Two models are equivalent if they have the same last
+merges.
 
 The last merge of a piece is the one that creates it when its bytes are encoded in isolation:
 

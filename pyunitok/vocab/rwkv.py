@@ -204,7 +204,7 @@ def _unescape_bytes(body: str) -> bytes:
 
 def write_text(vocabulary: Vocabulary) -> bytes:
     """The text form. Reads the result back to reject vocabularies that it cannot represent."""
-    name = f"{vocabulary.name} as an RWKV vocabulary"
+    name = f"cannot convert {vocabulary.name} to an RWKV vocabulary"
     _check_expressible(vocabulary, name)
     items = zip(vocabulary.ids.tolist(), vocabulary.pieces, strict=True)
     lines = [f"{id_} {_literal(piece)} {len(piece)}\n" for id_, piece in items]
@@ -282,7 +282,7 @@ def _line_of_pair(text: str, index: int) -> int:
 
 def write_json(vocabulary: Vocabulary) -> bytes:
     """The JSON form, one token per line. Reads the result back to reject vocabularies that it cannot represent."""
-    name = f"{vocabulary.name} as RWKV's JSON"
+    name = f"cannot convert {vocabulary.name} to RWKV's JSON"
     _check_expressible(vocabulary, name)
     lines = []
     for id_, piece in zip(vocabulary.ids.tolist(), vocabulary.pieces, strict=True):
@@ -322,7 +322,7 @@ def _build(pieces: list[bytes], ids: _Positions, name: str, line_of: _LineOf) ->
 
 def _check_expressible(vocabulary: Vocabulary, name: str) -> None:
     if KINDS[vocabulary.kind].has_spec:
-        raise VocabularyError(f"{name}: it must be greedy longest prefix, but this is {vocabulary.kind}")
+        raise VocabularyError(f"{name}: the model must be greedy longest prefix, but this is {vocabulary.kind}")
     if vocabulary.eod_id not in (None, EOD_ID):
         raise VocabularyError(f"{name}: end of document must be id {EOD_ID}, not {vocabulary.eod_id}")
     if vocabulary.fallback_id is not None:

@@ -56,7 +56,7 @@ def info(index: Index, _: Parameters) -> Answer:
 
 
 def examples(index: Index) -> list[str]:
-    """Phrases of the corpus to search for: two adjacent words from each of some documents."""
+    """Phrases to search for: two adjacent words from each of several random documents."""
     ret: dict[str, None] = {}
     rng = np.random.default_rng(0)
     for n in rng.choice(index.n_documents, min(N_TRIED, index.n_documents), replace=False).tolist():
@@ -123,7 +123,7 @@ def _neighbours(name: str) -> Callable[[Index, Parameters], Answer]:
 
 
 def _is_utf8(text: bytes) -> bool:
-    """Whether a text can be put in the search box: it is valid UTF-8, and not empty (the end of a document)."""
+    """Whether a text can be put in the search box: it is valid UTF-8 and, unlike the end of a document, not empty."""
     try:
         return bool(text.decode())
     except UnicodeDecodeError:

@@ -76,7 +76,7 @@ def _splits(vocabulary: Vocabulary, pieces: list[bytes]) -> list[dict[str, Any]]
         try:
             regexes = patterns.tokenizers_regexes(vocabulary.pattern)
         except ValueError as error:
-            raise VocabularyError(f"{vocabulary.name} as a tokenizer.json: {error}") from None
+            raise VocabularyError(f"cannot convert {vocabulary.name} to a tokenizer.json: {error}") from None
         return [{**SPLIT, "pattern": {"Regex": regex}} for regex in regexes]
     return [SPLIT] if _has(vocabulary, "listed_merges") and not crosses_spaces(pieces) else []
 
