@@ -240,7 +240,7 @@ def test_invalid_bases_and_outputs(tmp_path: Path) -> None:
         edit_vocabulary(base, tmp_path / "out", to="bytepiece")
     with pytest.raises(OutputError, match="is also the base"):
         edit_vocabulary(base, base, overwrite=True)
-    with pytest.raises(OptionError, match="give both"):
+    with pytest.raises(OptionError, match="must be given together"):
         edit_vocabulary(base, add_words=["x"])
     (tmp_path / "there.txt").write_text("precious")
     with pytest.raises(OutputError, match="exists; --overwrite replaces it"):
