@@ -4,7 +4,7 @@
  * k-gram with an equal or smaller hash follows, or until it is no longer in the window.
  *
  * Bytes. The hash of a k-gram is rolling; the hashes of anchors are computed from the bytes, because there
- * are few anchors. Windows are searched only in the bytes around marks.
+ * are few anchors. Only the bytes around marks are searched for windows.
  *
  * Words. Rings hold the units that a window or a context still needs, so that a document is read once:
  *

@@ -4,8 +4,8 @@
  *     the  co op s  strasse  日 本         words, case-folded
  *
  * A word is one or more characters of the class `joined` or `mark`, or a character of the class `alone` with the marks
- * after it. Invalid bytes belong to no word. The rules are one number for each character, in pages of 256 characters;
- * equal pages are stored once:
+ * after it. Invalid bytes are not part of any word. The rules are one number for each character, in
+ * pages of 256 characters; equal pages are stored once:
  *
  *     entry    class << 30 | fold        fold: a code point, or 0x110000 + k for three code points
  */

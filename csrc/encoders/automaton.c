@@ -30,7 +30,7 @@
 /* ---------------------------------------------------------------------------------- tables ---- */
 
 /* A sum restarts at a byte that follows a newline and is neither a newline nor a continuation:
- * the same positions that CUT_AFTER_NEWLINE makes cuts (cut.h). A piece that crosses one would
+ * the same positions that CUT_AFTER_NEWLINE turns into cuts (cut.h). A piece that crosses one would
  * join two sums that must be independent. Every byte must be a piece so that a path always exists
  * and the root has a child for every byte, which guarantees that lane_step eventually advances. */
 int automaton_fits(const automaton_source *from, int restarts)

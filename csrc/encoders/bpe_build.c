@@ -7,7 +7,7 @@
 #include "ground/grow.h"
 
 /* The three arrays of symbols grow together. Each call of grow changes the capacity it is given,
- * so each has its own copy, and all are equal afterwards. */
+ * so each array has its own copy, and the copies are equal afterwards. */
 uint32_t bpe_add_symbol(bpe_builder *b, int64_t id, int64_t n_bytes, int is_unused)
 {
     bpe *m = b->m;

@@ -15,12 +15,12 @@
  * Invariant: no two nodes share a base, so a matching label proves the parent. A node without
  * children has base 0.
  *
- * Three steps are made from every character without a branch: a mismatch leads to node 0, whose
+ * From every character, three steps are taken without a branch: a mismatch leads to node 0, whose
  * score never wins. Only about one start in ten continues beyond that. The sums of the next three
  * positions stay in registers; later ones are in cells:
  *
  *     cells      here   +1     +2     +3     +4 ...
- *     sums       sum    near   next   far    in memory, until `far` gets there
+ *     sums       sum    near   next   far    in memory, until `far` reaches them
  *
  * Sums are added, compared and restarted as in the reference (unigram_dp.h): candidates are tried
  * in ascending order of start, and ties go to the first. */

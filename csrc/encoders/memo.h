@@ -13,9 +13,10 @@
  * Ids are 16 or 32 bits wide, and so is `word`: its low 4 bits count the ids; the others belong to
  * model/segments.h, which declares the entries. n = 0 marks an empty entry, as no segment is empty.
  * A short entry has 32 bytes, so it never crosses the border of a cache line. If a short segment has too many ids
- * for one, as runs of spaces have in GPT-2, its entry has the mark MEMO_ELSEWHERE, and the long table has the ids.
- * A hit copies all ids and the word, whatever the count, and advances the output by the
- * count; a copy of fixed size needs no branch. UNITOK_ENCODE_SLACK reserves the space for it. */
+ * for one, as runs of spaces do in GPT-2, its entry has the mark MEMO_ELSEWHERE, and the long table
+ * has the ids. A hit copies all ids and the word, whatever the count, and advances the output by
+ * the count; a copy of fixed size needs no branch. UNITOK_ENCODE_SLACK reserves the space for
+ * it. */
 #pragma once
 
 #include "ground/cpu.h"

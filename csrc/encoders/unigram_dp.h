@@ -341,8 +341,8 @@ INLINE int64_t NAME(arcs_from)(const unigram *m, const uint8_t *text, int64_t at
 }
 
 /* Prefetches the first units that the walks from all starts read, so that their cache misses
- * overlap: a segment that missed the memo is rare, and so are its pieces. BytePiece encodes Chinese
- * 20 % faster with it. */
+ * overlap: a segment that missed the memo is rare, and so are its pieces. With these
+ * prefetches, BytePiece encodes Chinese 20 % faster. */
 INLINE void NAME(prefetch_starts)(const unigram *m, const uint8_t *text, int64_t n_bytes)
 {
     for (int64_t i = 0; i + 2 < n_bytes; i++) trie_fetch_unit(&m->trie, text + i);

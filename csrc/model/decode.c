@@ -13,7 +13,8 @@
 
 static const uint8_t replacement[3] = {0xEF, 0xBF, 0xBD};
 
-/* Ids have 16 or 32 bits. The branch is the same for a complete call, so it is predicted. */
+/* Ids have 16 or 32 bits. The branch takes the same direction throughout a call, so it is
+ * predicted. */
 INLINE int64_t id_at(const unitok_model *m, const void *ids, int64_t i)
 {
     return m->info.id_bytes == 2 ? ((const uint16_t *)ids)[i] : ((const uint32_t *)ids)[i];

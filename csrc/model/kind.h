@@ -24,7 +24,8 @@ typedef struct cutter {
 } cutter;
 
 /* A lattice of all ways to divide a text, and one thread's scratch for searching it. Sampling and
- * n-best search the same lattice, each with its own arrays, which are kept between calls. */
+ * the n-best search both use this lattice, each with its own arrays, which are kept between
+ * calls. */
 typedef struct lattice_work {
     const lattice_model *model;
     sampler sampler;

@@ -8,8 +8,8 @@
  *     verbatim      "▁A▁b"  to_source[]       one entry per byte, with U+2581 in three bytes
  *     text          " A b"                    compact: what the encoder reads
  *
- * `at` counts in the third and `piece_at` in the second, so a compact space advances the first by
- * one and the second by three. */
+ * `at` is a position in the third form and `piece_at` one in the second, so a compact space
+ * advances `at` by one and `piece_at` by three. */
 
 #include "model/spans.h"
 

@@ -9,8 +9,8 @@
  *     lower       2                   0 2              the row within its bucket
  *     samples     7                   1 9              the position, divided by locate_every
  *
- * (An Elias-Fano list of the rows.) groups[k] counts the samples before bucket 64 k, so the bits of that
- * bucket begin at 64 k + groups[k].
+ * (This is an Elias-Fano list of the rows.) groups[k] counts the samples before bucket 64 k, so the
+ * bits of that bucket begin at 64 k + groups[k].
  *
  * Extracting. The row of every extract_every-th position is stored; Psi leads to the next rows. */
 

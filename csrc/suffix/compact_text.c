@@ -9,9 +9,9 @@
  *       left      "the" ends with Q[0..2): the rows with "the" before      ──▶ hits, 1 byte into the token
  *
  * For every j at which the last token can begin, the rows that begin with Q[j..m) are extended to the
- * left by every piece that equals Q[k..j), for some k. Before each extension, the tokens that end with
- * Q[0..j) and are longer give hits. Extensions that the text does not contain have no rows, so only
- * the tokenizations of Q that occur are followed: usually one.
+ * left by every piece that equals Q[k..j), for some k. Before each extension, the tokens that end
+ * with Q[0..j) and are longer yield hits. Extensions that the text does not contain have no rows,
+ * so only the tokenizations of Q that occur are followed: usually one.
  *
  * Each row that is found begins with the first token of a hit. A row begins a document, so that
  * decoding drops its space, if Psi leads to it from a row that begins with an eod. */

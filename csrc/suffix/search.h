@@ -32,7 +32,8 @@ typedef struct interval {
 enum { RANK_END = -1 }; /* the rank of the end of the text, which is smaller than any token */
 
 /* Entry k of an array of ids. Wide ids come from files, and the tables have an entry for each value
- * below UNITOK_SEARCH_IDS_32, a power of two. The branch is the same for a whole index. */
+ * below UNITOK_SEARCH_IDS_32, a power of two. The branch takes the same direction throughout an
+ * index. */
 INLINE uint32_t id_in(const void *ids, int32_t id_bytes, uint64_t k)
 {
     return id_bytes == 2 ? ((const uint16_t *)ids)[k]

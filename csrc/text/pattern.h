@@ -8,9 +8,9 @@
  *     level 0  \p{N}{1,3}   a b c d · 1 2 3 · 4 5 · e . f
  *     level 1  \p{L}+       a b c d | 1 2 3 | 4 5 | e | . | f
  *
- * A level is an automaton over classes of characters, which all levels share. It reports a match when
- * it reads the character after it. Each byte that is not part of a valid UTF-8 character is treated as
- * a character of the class of U+FFFD.
+ * A level is an automaton over classes of characters, which all levels share. It reports a match
+ * when it reads the character after the match. Each byte that is not part of a valid UTF-8
+ * character is treated as a character of the class of U+FFFD.
  */
 #pragma once
 

@@ -102,7 +102,7 @@ static uint32_t hash_list(const int32_t *list, int64_t n)
 }
 
 /* Returns the number of the state with the list just built, lists[offsets[n_states]..n_lists - 1],
- * which becomes a new state unless one has this list. Returns -1 after a failure. */
+ * which becomes a new state unless a state already has this list. Returns -1 after a failure. */
 static int32_t find_state(determinizer *d)
 {
     int64_t begin = d->offsets[d->n_states], n = d->n_lists - begin;

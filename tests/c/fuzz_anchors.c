@@ -1,7 +1,8 @@
 /* fuzz_anchors.c - a libFuzzer target: the input defines two documents and pairs of positions;
  * ranges stay within the text, and a second document that equals the first is found as a repeat
  *
- * The input: u8 window size, u8 length of the first document, u8 cut, text. */
+ * The input: u8 window size, u8 length of the first document, u8 seed (modulo 3: the kind of cut),
+ * text. */
 #include "word_rules.h"
 
 #include <stdlib.h>

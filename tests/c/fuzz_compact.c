@@ -2,7 +2,7 @@
  * are never read out of bounds
  *
  * The input: u8 number of tokens, u8 symbols, u8 options, the tokens, of one byte each, then
- * changes to the file: u8 section (of the footer: COMPACT_SECTIONS), u16 position, u8 value. */
+ * changes to the file: u8 section (COMPACT_SECTIONS: the footer), u16 position, u8 value. */
 #include "compacts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes);

@@ -166,7 +166,7 @@ static int32_t insert_one(unitok_hat *hat, const uint8_t *key, size_t n_bytes, i
     return unitok_hat_insert(hat, key, offsets, &value, 1, mode, NULL);
 }
 
-/* Returns whether the trie has the key, and sets *value, to 0 if it does not. */
+/* Returns whether the trie has the key, and sets *value (to 0 if it does not). */
 static int find_one(const unitok_hat *hat, const uint8_t *key, size_t n_bytes, int64_t *value)
 {
     int found = unitok_hat_longest_prefix(hat, key, (int64_t)n_bytes, value) == (int64_t)n_bytes;
@@ -241,8 +241,8 @@ static void check_all(const unitok_hat *hat, const struct oracle *oracle)
 
 /* --------------------------------------------------------------------------------- Tests ---- */
 
-/* Inserts one key in a random mode into both. If an allocation fails, the trie must report it and
- * stay unchanged. */
+/* Inserts one key, in a random mode, into the trie and the oracle. If an allocation fails, the trie
+ * must report it and stay unchanged. */
 static void insert_both(unitok_hat *hat, struct oracle *oracle, const uint8_t *key, size_t n_bytes)
 {
     int64_t value = (int64_t)random_u64();

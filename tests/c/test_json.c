@@ -1,5 +1,5 @@
-/* test_json.c - unitok_json_read on valid lines with known texts and on invalid lines, between
- * guard pages, for every instruction set */
+/* test_json.c - tests unitok_json_read on valid lines with known texts and on invalid lines,
+ * between guard pages, for every instruction set */
 #define _DEFAULT_SOURCE
 #include "check.h"
 #include "ground/common.h"

@@ -79,7 +79,7 @@ static void check_tools(const void *text, const uint32_t *symbols, int64_t n, in
     }
     free(starts);
     free(heads);
-    /* The array is damaged now: common prefixes must still be safe. */
+    /* The array is damaged now: computing common prefixes must still be safe. */
     uint8_t *phi = malloc((size_t)(n * position_bytes) + 1);
     for (int64_t i = 0; i < n; i++) {
         if (position_bytes == 4) ((uint32_t *)phi)[i] = (uint32_t)n;
