@@ -7,9 +7,9 @@
  *     filter           01001011…                                      three bits in a word for each n-gram
  *
  * The key of an n-gram is computed from its hash, the sum of hash(unit k) F^(n-1-k) mod 2^64, which is updated when
- * the window moves by one unit. An item shorter than n is a single n-gram, so there may be several lengths; the number
- * of the length is part of the key. F and the hashes of units depend on a seed, so that nobody can construct items with
- * equal keys.
+ * the window moves by one unit. An item shorter than n is a single n-gram, so there may be several
+ * lengths. They are numbered, and this number is part of the key. F and the hashes of units depend
+ * on a seed, so that nobody can construct items with equal keys.
  *
  *     key      │ 63 … 32 slot │ 39 … 12 tag │ 17 … 0 bits of the filter │      its upper bits also choose the word
  *     slot     tag << 36 | number of the length << 32 | position       GRAM_FREE: none        of the filter

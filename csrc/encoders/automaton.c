@@ -192,7 +192,7 @@ INLINE lane lane_begin(int64_t at) { return (lane){(uint64_t)at, TRIE_ROOT_BASE}
  *     lane w                                 ..|----------|
  *
  * A state is a suffix of at most max_piece_bytes, so a lane is correct from the start of its
- * quarter on. It leaves the early stretch within twice as many steps. The previous lane must arrive
+ * quarter on. It leaves the early stretch within two steps per byte. The previous lane must arrive
  * there later, to overwrite the wrong states: hence a quarter must be longer than three times the
  * early stretch.
  *
@@ -240,7 +240,8 @@ INLINE void take_better(double *best, uint32_t *piece, double sum, uint32_t othe
     *best = sum > *best ? sum : *best;
 }
 
-/* The best of the record's pieces; ties go to the first. sum_at points to the sum of their end. */
+/* The best of the record's pieces; ties go to the first. sum_at points to the sum at the position
+ * where they end. */
 #if defined(UNITOK_X86)
 #define SUM_BEFORE(k) (sum_at - 256 + (ends->pieces[k] >> PIECE_SHIFT))
 INLINE uint32_t best_end(const automaton_ends *ends, const double *sum_at, double *ret)

@@ -34,8 +34,8 @@ typedef struct output {
 } output;
 
 /* Emits a symbol. An unused piece is emitted as the two symbols that made it, each split again if
- * it is unused too. Like the reference, it gives up at a depth of SPLIT_DEPTH_MAX, where the piece
- * keeps its id. An unused piece that no pair of this call made is an unknown character. */
+ * it is unused too. As in the reference, splitting stops at a depth of SPLIT_DEPTH_MAX, where the
+ * piece keeps its id. An unused piece that no pair of this call made is an unknown character. */
 static void put_split(output *out, uint32_t symbol, int depth)
 {
     const split *way = &out->splits[symbol];

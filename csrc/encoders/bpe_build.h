@@ -20,7 +20,7 @@ typedef struct bpe_builder {
     uint64_t *pairs;      /* in the order found, as table slots */
     uint64_t *hashes;     /* of the prefixes of a piece */
     uint64_t *powers;     /* powers of the hash factor of `strings` */
-    uint8_t *is_direct;   /* [piece]: whether its text merges to it */
+    uint8_t *is_direct;   /* [piece]: whether its text merges into it */
     int64_t n_pairs, pairs_capacity, symbols_capacity;
     unitok_error *error;
 } bpe_builder;

@@ -83,8 +83,8 @@ static int32_t add_vocabulary(bpe_builder *b)
 }
 
 /* The unknown symbol encodes to TOKEN_UNKNOWN, unless it is also a character: then that
- * character and unknown ones are the same symbol, merges can involve both, and the model must
- * not be cut. */
+ * character and unknown ones are the same symbol, merges can involve both, and texts must not be
+ * cut. */
 static int32_t set_unknown(bpe_builder *b, const uint32_t *pieces, int64_t unknown_id)
 {
     int64_t k = piece_of_id(pieces, unknown_id), n_bytes;

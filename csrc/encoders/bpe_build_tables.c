@@ -207,7 +207,7 @@ static int find_direct(bpe *m, const unitok_spec *spec, uint8_t *met, uint8_t *i
 }
 
 /* Builds the tables derived from all pieces and pairs. With BPE_WHOLE, the pairs are not divided,
- * since encoding only the pieces does not meet every pair that texts contain. */
+ * since encoding only the pieces does not look up every pair that texts contain. */
 int bpe_build_tables(bpe_builder *b)
 {
     bpe *m = b->m;

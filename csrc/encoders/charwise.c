@@ -290,8 +290,8 @@ static int64_t number_text(const charwise *c, const uint8_t *text, int64_t n_byt
     return n;
 }
 
-/* Takes the candidate if it is better. `pick_above` and the conditional expression both compile
- * to moves without a branch, because the winner is as unpredictable as the text. */
+/* Takes the candidate if it is better. `pick_above` and the conditional expression both compile to
+ * moves without a branch; a branch would be as unpredictable as the text. */
 INLINE void offer(charwise_cell *best, float sum, const charwise_node *node)
 {
     float candidate = sum + node->score;

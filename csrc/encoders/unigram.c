@@ -264,7 +264,7 @@ static int allocate(unigram *m)
 }
 
 /* Whether a text can contain unknown characters. If characters are bytes and all bytes are pieces,
- * it cannot, and their enormous score does not count as the largest of the model. */
+ * it cannot, and the huge magnitude of their score does not count as the largest in the model. */
 static int has_unknown(const unigram *m)
 {
     int has_all = m->char_bytes == CHAR_BYTES_ONE;

@@ -43,8 +43,8 @@
 /* the longest segment of unigram_exact and unigram_segment */
 #define UNIGRAM_SEGMENT_BYTES 31
 
-/* A limit counts steps of |S|: a path holds while |S| < limit * UNIGRAM_LIMIT_STEP. It fits 12
- * bits. */
+/* A limit counts steps of |S|: a path holds while |S| < limit * UNIGRAM_LIMIT_STEP. A limit fits in
+ * 12 bits. */
 #define UNIGRAM_LIMIT_STEP 32
 #define UNIGRAM_LIMIT_ALWAYS 4095 /* float64 only: valid while |S| < UNIGRAM_SUM_MAX */
 #define UNIGRAM_SUM_MAX 8589934592.0

@@ -44,8 +44,8 @@ static int length_bytes(const image_header *h)
     return h->max_piece_bytes <= UINT8_MAX ? 1 : h->max_piece_bytes <= UINT16_MAX ? 2 : 4;
 }
 
-/* The sections follow from the header alone, in 64 bits. The header is checked for its largest
- * numbers first, so no sum overflows. */
+/* The positions of the sections follow from the header alone. They are computed in 64 bits, after
+ * the numbers in the header have been checked, so no sum overflows. */
 static image_layout lay_out(const image_header *h)
 {
     image_layout at;

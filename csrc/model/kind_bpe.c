@@ -153,7 +153,7 @@ static int64_t walk(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
     return walk_tokens(r, encode_piece, segment, n_bytes, ids);
 }
 
-/* Samples a text segment by segment, or piece by piece of the pattern; draws are independent.
+/* Samples a text by segments, or by pieces of the pattern; draws are independent.
  * Segments must depend only on the document, so this uses all exact cuts instead of those that a
  * scan finds, which differ between instruction sets and chunks. Each segment has its own stream of
  * random numbers, derived from its position. */

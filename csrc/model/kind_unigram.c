@@ -202,8 +202,8 @@ static int32_t build(unitok_model *m, unitok_error *error)
 /* ---------------------------------------------------------------------------- segments ---- */
 
 /* Whether the sum can be computed from the ids instead of the tokens. It cannot if a byte piece
- * matched as text, or for invalid UTF-8. In both cases an id could add a different score from that
- * of the token, and the lazy sum would differ from the reference's. */
+ * matched as text, or for invalid UTF-8. In both cases an id could add a score that differs from
+ * the token's, and the lazy sum would differ from the reference's. */
 static int ids_tell_scores(const unitok_model *m, const uint8_t *segment, const token *tokens,
                            int64_t n)
 {

@@ -90,8 +90,8 @@ void unitok_model_free(unitok_model *m)
     mem_free(m);
 }
 
-/* The checksum is set to 0, because the caller computes it over the bytes after the image in the
- * file as well. */
+/* The checksum is set to 0, because the caller computes it, and includes the bytes that follow the
+ * image in the file. */
 int64_t unitok_model_save(const unitok_model *m, uint8_t *out, int64_t capacity)
 {
     if (capacity < m->image_bytes) return m->image_bytes;

@@ -34,8 +34,8 @@ typedef struct cursor {
     const uint8_t *at, *end;
 } cursor;
 
-/* Reads a varint and then that many bytes; 0: malformed. A shorter limit than protobuf's keeps a
- * length from overflowing, and no field of a real file comes near it. */
+/* Reads a varint and then that many bytes; 0: malformed. A limit below protobuf's keeps a length
+ * from overflowing, and no field of a real file comes near it. */
 static int take_bytes(cursor *c, cursor *ret)
 {
     int64_t length = 0;

@@ -14,8 +14,8 @@
     (UNITOK_ADD_DUMMY_PREFIX | UNITOK_REMOVE_EXTRA_WHITESPACES | UNITOK_ESCAPE_WHITESPACES |       \
      UNITOK_WHITESPACE_AS_SUFFIX | UNITOK_BYTE_FALLBACK | UNITOK_MERGE_UNKNOWN)
 
-/* If `flag` is set, at least one flag of `needs` (unless that is 0) and none of `excludes` must be
- * set. */
+/* If `flag` is set, at least one flag of `needs` must be set (unless `needs` is 0), and no flag of
+ * `excludes` may be set. */
 typedef struct flag_rule {
     int32_t flag, needs, excludes;
     const char *message; /* NULL ends the list */

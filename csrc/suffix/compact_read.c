@@ -29,7 +29,7 @@ INLINE uint64_t ones_by_byte(uint64_t v)
     return (v + (v >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
 }
 
-/* The position of the k-th 1 bit of v, from 0; v must have more than k. Uses no
+/* The position of the k-th 1 bit of v, counted from 0; v must have more than k 1 bits. Uses no
  * special processor instructions: the sums over bytes lead to the byte. */
 static int nth_one(uint64_t v, int k)
 {

@@ -110,8 +110,8 @@ static int plane_rows(const cut_table *t, int plane, row *rows)
     return n;
 }
 
-/* Merges `drop` into `keep`: every byte of either row may then be followed by all that follow the
- * other. */
+/* Merges `drop` into `keep`: every byte of either row may then be followed by any byte that may
+ * follow the other row. */
 static void join_rows(row *keep, const row *drop)
 {
     for (int w = 0; w < 4; w++) {
@@ -290,8 +290,8 @@ int cut_build_pattern(cut_pieces pieces, cut_pieces unmerged, const pattern *pat
 
 /* ----------------------------------------------------------------------------------- scans ---- */
 
-/* The reference for all scans: exact at every position. The others may only differ by reporting a
- * position as joined that is not, which makes segments longer and changes no id. */
+/* The reference for all scans: exact at every position. The others may differ only by reporting a
+ * position as joined when it is not, which makes segments longer but does not change any id. */
 static int64_t cut_scan_portable(const cut_table *t, const uint8_t *text, int64_t n_bytes,
                                  uint16_t *cuts)
 {

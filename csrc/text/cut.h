@@ -3,7 +3,7 @@
  * If no piece contains x[i-1] directly followed by x[i], then no token can span position i,
  * regardless of the surrounding text. Greedy, Viterbi and merge encoders give exactly the same tokens
  * if the two sides are encoded independently. The table can be computed for any vocabulary. It may
- * report a position as joined that is not, which only makes segments longer; it never reports a
+ * report a position as joined when it is not, which only makes segments longer; it never reports a
  * joined position as a cut. Cuts forced by flags are exact in every layer.
  *
  * Each layer is exact or errs towards "joined":
@@ -124,9 +124,9 @@ typedef struct cut_pieces {
 
 /* As cut_build, for a byte-level model whose text is divided by a pattern, which must outlive the
  * table. A byte that is not a piece vanishes from the text, and its neighbours can then merge, so
- * there is no PATTERN_FREE cut next to it. `unmerged` lists the pieces that merges do not produce: a
- * segment becomes one only if it is equal to it. There is no PATTERN_FREE cut where such a piece can
- * begin or end, because a segment cut there could be equal to the piece. */
+ * there is no PATTERN_FREE cut next to it. `unmerged` lists the pieces that merges do not produce:
+ * a segment becomes such a piece only if it is equal to the piece. There is no PATTERN_FREE cut
+ * where such a piece can begin or end, because a segment cut there could be equal to the piece. */
 int cut_build_pattern(cut_pieces pieces, cut_pieces unmerged, const pattern *pattern,
                       cut_pattern *ret);
 

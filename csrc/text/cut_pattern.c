@@ -105,8 +105,8 @@ int joined_by_classes(const cut_pattern *cuts, int code, const uint8_t *text, in
 
 typedef struct classes {
     class_set before[256], after[256]; /* [byte]: of the characters that end, or begin, with it */
-    class_set between[3]
-                     [256]; /* [code][before]: the classes that get this PATTERN_ code after it */
+    /* [code][before]: the classes that have this PATTERN_ code after class `before` */
+    class_set between[3][256];
 } classes;
 
 static void find_characters(const pattern *p, classes *c)
@@ -159,7 +159,8 @@ static void find_between(const pattern *p, classes *c)
                         (uint8_t)after);
 }
 
-/* Returns the code, with the pattern, of a pair of bytes that has `code` without it. */
+/* Returns the code that the pattern gives a pair of bytes whose code without the pattern is
+ * `code`. */
 static uint8_t code_of(const classes *c, int before, int after, uint8_t code, int has_edges)
 {
     int any[3] = {0, 0, 0};

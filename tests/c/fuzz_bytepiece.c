@@ -112,7 +112,7 @@ static unitok_counter *cut(const unitok_ngram_model *model, const texts *t, int 
     return counter;
 }
 
-/* Recounts the pieces with some of them as vocabulary, which is rejected if a byte is missing. */
+/* Recounts the pieces with some of them as the vocabulary, which is rejected if it lacks a byte. */
 static void recount(const unitok_counter *pieces, int64_t n_text_bytes)
 {
     int64_t n = unitok_counter_count(pieces), *offsets = malloc((size_t)(n + 1) * sizeof *offsets);

@@ -1,7 +1,7 @@
 /* fuzz_text_model.c - a libFuzzer target: from arbitrary bytes, builds a model that encodes text,
  * saves it, opens it again and calls every function on it
  *
- * The input: u8 n, n changes of the image (u16 position, u8 new value), then the model's stream
+ * The input: u8 n, n changes to the image (u16 position, u8 new value), then the model's stream
  * (text_models.h). A position of 0x8000 or more is in the header, which contains the kind, flags
  * and sizes; other positions are taken modulo the image's size. The library's caller verifies the
  * checksum, so it is not updated. The last 200 bytes of the input are also the text. */

@@ -1,5 +1,5 @@
 /* shards.h - small shards made from arbitrary bytes, in buffers of exactly the documented sizes,
- * and counts by a scan of every position */
+ * and counts from a scan of every position */
 #pragma once
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ struct toy {
     uint8_t data[TOY_IDS * TOY_PIECE_BYTES];
     int64_t offsets[TOY_IDS + 1];
     uint8_t drops[TOY_IDS];
-    int id_bytes; /* 2 or 4: of `stored` and `left` */
+    int id_bytes; /* 2 or 4: the size of an id in `stored` and `left` */
     void *stored, *left;
     uint32_t *ids, *rank, *sa, *order;
     uint64_t *first, ends[8];
@@ -209,7 +209,7 @@ static inline int64_t toy_count(const struct toy *toy, const uint8_t *q, int64_t
             int64_t n_piece;
             const uint8_t *piece = toy_piece(toy, (int)toy->ids[i], &n_piece);
             int drop = i == begin && toy->drops[toy->ids[i]];
-            if (n_piece == 0) text[n++] = 0; /* no query contains it */
+            if (n_piece == 0) text[n++] = 0; /* no query contains this byte */
             else memcpy(text + n, piece + drop, (size_t)(n_piece - drop));
             n += n_piece - drop;
         }

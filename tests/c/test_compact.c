@@ -120,7 +120,7 @@ static void test_damaged(int n_rounds)
     }
 }
 
-/* The arrays of the builder may be hostile too. */
+/* The arrays passed to the builder may be hostile too. */
 static void test_wrong_suffix_arrays(int n_rounds)
 {
     for (round_ = 0; round_ < n_rounds; round_++) {

@@ -27,7 +27,7 @@ static int64_t random_text(uint8_t *ret, int64_t n_bytes)
     return n;
 }
 
-/* Counts the occurrences of n-grams of bytes in a document by comparing them all. */
+/* Counts the occurrences of n-grams of bytes in a document by comparing all of them. */
 static int64_t naive_bytes(const uint8_t *items, const int64_t *bounds, int64_t n_items,
                            const uint8_t *text, int64_t n_text, int64_t n, int64_t min_units)
 {
@@ -98,8 +98,8 @@ static void test_random(void)
     unitok_word_rules_free(rules);
 }
 
-/* Hashes depend on the seed, so words that collide with one seed do not with another: of 1000
- * words, a different one has the smallest hash. */
+/* Hashes depend on the seed, so words that collide with one seed do not collide with another: of
+ * 1000 words, a different one has the smallest hash. */
 static void test_seeds(void)
 {
     int smallest[2] = {0, 0};

@@ -100,8 +100,8 @@ static size_t key_chain(uint8_t *key)
     return n;
 }
 
-/* Lengths around 63, the longest part that is hashed, and 255, from which a length takes five
- * bytes. */
+/* Lengths around 63, the longest part that is hashed, and 255, the first length that takes five
+ * bytes to store. */
 static size_t key_shared_prefix(uint8_t *key)
 {
     static const size_t lengths[] = {1, 7, 8, 9, 60, 62, 63, 64, 65, 250, 254, 255, 256, 3000};

@@ -245,7 +245,7 @@ static void test_rng(void)
     CHECK(rng_unit(&stream) == 0.50910346615747892);
 }
 
-/* Draws of one position and first draws of adjacent positions are uniform, and pairs of them are
+/* Draws at one position and first draws at adjacent positions are uniform, and pairs of them are
  * independent. */
 static void test_uniform(void)
 {
@@ -268,8 +268,8 @@ static void test_uniform(void)
     check_counts(across, p, 64, 64000);
 }
 
-/* Ignores rounding: the search adds from both ends, so that nearly equal paths can appear in either
- * order, as in the reference. */
+/* Tolerates rounding errors: the search adds scores from both ends, so nearly equal paths can
+ * appear in either order, as in the reference. */
 static int is_no_more(double a, double b) { return a <= b + 1e-5 * (1 + fabs(b)); }
 
 static void test_all_paths(const uint8_t *text, int64_t n_bytes)
@@ -378,7 +378,7 @@ static void test_out_of_range(void)
     for (int round = 0; round < 6; round++) {
         const uint8_t *text = interesting_text(7, 10);
         flags = UNITOK_FLOAT64;
-        /* Every path gets 7 times the offset, because pieces get it for each byte. */
+        /* Every path gets 7 times the offset, because each piece gets it once per byte. */
         for (int64_t k = 0; k < pieces.n; k++) {
             types[k] = UNITOK_PIECE_NORMAL;
             double n_bytes = (double)(pieces.offsets[k + 1] - pieces.offsets[k]);

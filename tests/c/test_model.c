@@ -330,7 +330,7 @@ static void test_decode_errors(void)
           UNITOK_ERROR_ARGUMENT);
     CHECK(unitok_decode_batch(m, ids, bounds, -1, 0, NULL, 0, out, 16, sizes, &error) ==
           UNITOK_ERROR_ARGUMENT);
-    bounds[1] = 3; /* drop_last skips 7777, whatever its value */
+    bounds[1] = 3; /* drop_last skips the invalid id 7777 */
     CHECK(!unitok_decode_batch(m, ids, bounds, 2, 1, (const uint8_t *)"|", 1, out, 16, sizes,
                                &error));
     unitok_model_free(m);
