@@ -98,7 +98,7 @@ static const char *check_cuts(const cut_table *cuts, int64_t *position)
 }
 
 /* The header repeats numbers that follow from the lengths, so that a program can show them without
- * reading the lengths. Both must agree, and the ids must end with one that is used: n_ids decides
+ * reading the lengths. The two must agree, and the last id must be one that is used: n_ids decides
  * the width of the ids. */
 static const char *check_pieces(const unitok_model *m, const image_header *h, int64_t *position)
 {
@@ -116,8 +116,9 @@ static const char *check_pieces(const unitok_model *m, const image_header *h, in
     return NULL;
 }
 
-/* Computes the offsets of the pieces from their lengths. image_header has checked their sum. The
- * sum may exceed 32 bits in a damaged file; the offsets are then wrong, but not used. */
+/* Computes the offsets of the pieces from their lengths. check_header has checked the sum in the
+ * header, but in a damaged file the sum of the lengths can exceed 32 bits; the offsets are then
+ * wrong, but not used. */
 static int32_t open_lengths(unitok_model *m, const image_header *h, const uint8_t *lengths,
                             unitok_error *error)
 {

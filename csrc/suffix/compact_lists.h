@@ -14,7 +14,7 @@ static const char *BY_WIDTHS(count_symbols)(compact_builder *b, int64_t stop)
     return NULL;
 }
 
-/* The symbols before suffixes overwrite suffixes that have been read; they are not larger. */
+/* The symbols before suffixes overwrite suffixes that have been read, and take no more space. */
 static const char *BY_WIDTHS(sample_rows)(compact_builder *b, int64_t stop)
 {
     const SYMBOL *text = b->text;
@@ -39,7 +39,7 @@ static const char *BY_WIDTHS(move_symbols)(compact_builder *b, int64_t stop)
     return NULL;
 }
 
-/* Row r continues the next row of the list of the symbol before it. */
+/* Row r is where the next row in the list of the symbol before it continues. */
 static const char *BY_WIDTHS(fill_lists)(compact_builder *b, int64_t stop)
 {
     const SYMBOL *before = b->text;

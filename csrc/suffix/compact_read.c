@@ -72,7 +72,7 @@ static int64_t sample_at(const compact *c, int64_t r)
     uint32_t row = (uint32_t)(r & (c->locate_every - 1));
     int64_t start = group * COMPACT_GROUP + (int64_t)c->groups[group];
     int64_t at = after_zero(c, start, within), k = at - group * COMPACT_GROUP - within;
-    /* A bucket usually has one sample, but can have locate_every. */
+    /* A bucket usually has one sample, but can have up to locate_every. */
     int64_t lo = k, hi = k;
     for (; upper_at(c, at) & 1; at++) hi++;
     if (hi > c->n_samples) return -1;

@@ -41,7 +41,7 @@ static int is_within_document(const text_search *t, uint64_t first, int32_t skip
 }
 
 /* Adds suffixes to the total and, if hits are requested, to the last run or to a new one. Adjacent
- * runs are merged if their hits begin at the same offset, `back` and `skip`. */
+ * runs are merged if their hits begin at the same offset (`back` and `skip`). */
 static void put_run(text_search *t, interval in, int32_t back, int32_t skip)
 {
     unitok_search_run *last = t->n_runs ? &t->runs[t->n_runs - 1] : NULL;
@@ -187,7 +187,7 @@ static void compare_left(text_search *t, interval in, int32_t n_tokens)
     }
 }
 
-/* Searches for the path again after each of left_ids, of which there are fewer than suffixes. If
+/* Searches for the path again after each of left_ids, which are fewer than the suffixes. If
  * the pieces are in rank order, one interval covers all tokens that Q can end with, so the searches
  * for all left tokens are interleaved. Otherwise they run one at a time. */
 static void search_from_left(text_search *t, int32_t depth, int64_t pos, range ends)

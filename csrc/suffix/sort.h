@@ -61,8 +61,8 @@ typedef struct reduction {
     int64_t m, n;     /* LMS suffixes; symbols of the text */
     int64_t capacity; /* sa[0..capacity-1] may be used */
     int64_t n_names;
-    int64_t n_kept; /* LMS suffixes that are sorted by recursion; the others are left out */
-    int64_t group;  /* how many of the kept ones precede the current group of equal substrings */
+    int64_t n_kept;       /* LMS suffixes that are sorted by recursion; the others are left out */
+    int64_t group;        /* how many kept suffixes precede the current group of equal substrings */
     int64_t bitmap_bytes; /* the most that is_left_out may take */
     /* Bit k: the k-th LMS suffix in sorted order is left out. NULL: all are kept. */
     uint64_t *is_left_out;

@@ -69,7 +69,7 @@ INLINE int64_t charsmap_match(const charsmap *m, const uint8_t *text, int64_t n_
     return length;
 }
 
-/* The trie with its edges listed, while a normalizer is built. The subtree of a unit
+/* The trie with lists of its edges, used while a normalizer is built. The subtree of a unit
  * depends only on its base, so lists and heights are indexed by bases:
  *
  *     base  -- first[base] -->  unit  -- next[unit] -->  unit  ...       the children: 0 ends the list

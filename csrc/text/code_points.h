@@ -11,8 +11,8 @@
 
 #include "ground/cpu.h"
 
-#define CODE_POINT_OF_BYTE 0xD800 /* | the byte, from 0x80 on */
-#define CODE_POINTS_BEYOND 64     /* symbols that may be written after the last */
+#define CODE_POINT_OF_BYTE 0xD800 /* ORed with the byte, 0x80 or more */
+#define CODE_POINTS_BEYOND 64     /* symbols that may be written after the last one */
 
 /* Writes the symbols of text[0..n_bytes-1] and returns their number. `symbols` must hold n_bytes +
  * CODE_POINTS_BEYOND. If a text is read in parts, each must end at a character border. */

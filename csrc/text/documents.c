@@ -10,9 +10,9 @@
  *                  left | right           period   its true period if `periodic`, else a shift that is always safe
  *
  * The right part is compared forwards, then the left part backwards. A mismatch at k in the right part
- * shifts by k - cut + 1, one in the left part by the period. After a shift by a true period, the first
- * separator - period bytes are known to match (`known`) and are not read again. This takes O(n) for
- * any separator.
+ * shifts by k - cut + 1, one in the left part by the period. After a shift by a true period, all
+ * but the last `period` bytes of the separator are known to match (`known`) and are not read again.
+ * This takes O(n) for any separator.
  *
  * While `known` is 0, memchr skips to the next byte that can begin an occurrence. For a separator of
  * one byte, such as "\n", memchr does all the work. The bound still holds, because the search resumes
