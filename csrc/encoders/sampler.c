@@ -12,7 +12,7 @@ enum {
     LINEAR,  /* the weight of all paths to this position */
     LOG,     /* its logarithm */
     VITERBI, /* the score of the held path */
-    ENTROPY  /* like LOG, with the entropy of these paths */
+    ENTROPY  /* like LOG, but also tracks the entropy of these paths */
 };
 
 /* Why a pass over a window stopped. */
@@ -325,7 +325,7 @@ static int run(const sampler *s, window *w, int mode)
 
 /* -------------------------------------------------------------------------------- The text ---- */
 
-/* Grows the cells to n_cells, the new ones zeroed; 0 if allocation fails. */
+/* Grows the cells to n_cells and zeroes the new ones; 0 if allocation fails. */
 static int reserve_cells(sampler *s, int64_t n_cells)
 {
     if (n_cells <= s->n_cells) return 1;

@@ -3,12 +3,12 @@
  * A document passes through three loops, one inside the other:
  *
  *     router_encode        the state of the document in, the state out
- *     encode_normalized    some kilobytes of normalized text at a time; not for models without a normalizer
+ *     encode_normalized    some kilobytes of normalized text at a time; skipped without a normalizer
  *     encode_run           4 KB chunks of that text, each by the first path that accepts it
  *
  * Only the middle loop writes text. Text that could not be encoded, because the last segment has no
- * end yet, stays at the front of the buffer. So a part of a document may end anywhere, and the ids
- * do not depend on where it does.
+ * end yet, stays at the front of the buffer. So a part of a document may end anywhere without
+ * changing the ids.
  *
  * Sampling takes the same route, except that sample_run replaces encode_run: a sample depends on
  * the position in the document, so none of it can come from the memo. */
@@ -91,8 +91,8 @@ static int64_t encode_walk(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 const encode_path path_walk = {is_always_next, encode_walk};
 const encode_path *const paths_by_memo[] = {&path_memo, &path_walk, NULL};
 
-/* A walk begins at a cut or where the text begins, so the sum may restart there. It sets last_byte
- * for the next segment. */
+/* A walk begins at a cut or where the text begins, so the sum may restart there. Sets last_byte for
+ * the next segment. */
 int64_t run_walk(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
 {
     run_restart(r, segment[0], ids);
@@ -165,7 +165,8 @@ static int64_t encode_run(run *r, const uint8_t *text, int64_t n_bytes, int64_t 
 {
     int64_t done = 0, n_ids = 0, n_seen = is_closed ? n_bytes : n_bytes - CUT_WINDOW_BYTES;
     while (done < n_seen && !r->failed) {
-        /* The first chunk begins where the text does, every later one where a path has stopped. */
+        /* The first chunk begins at the start of the text, and every later one where a path has
+         * stopped. */
         chunk c = next_chunk(r->s, text + done, n_bytes - done, n_seen - done, n_readable - done,
                              is_closed);
         int64_t n_done = 0, n = 0;
