@@ -48,7 +48,7 @@ def tokenize(
     """Tokenize files into `out`, a token file, as `pyunitok tokenize` does. Returns the manifest (OUT.json).
 
     inputs            a file, directory, glob pattern or URL, or several of them; "-" is stdin
-    out               OUT, with OUT.ends and OUT.json beside it; if OUT is a URL, the finished files are uploaded
+    out               OUT, with OUT.ends and OUT.json next to it; if OUT is a URL, the finished files are uploaded
     model             a model file, a Tokenizer, or None for the vocabulary unitok-v1
     input_format      "text", "jsonl", "parquet", or "auto" to infer it from names and first bytes
     text_key          JSON lines, Parquet: the field or column with the text; "a.b" is b inside a

@@ -85,12 +85,12 @@ def train_command(bench: Bench, part: str, max_memory: int, kinds: tuple[str, ..
               --kind must name it
     greedy    bytes per token of unseen text, for vocabularies of `longest` and for as many pieces of sentencepiece's
               BPE, all encoded greedily
-    counting  processor time of reading and counting beside that of `tokenize`, with growing JSON lines; two threads
-              must give the same model
+    counting  processor time of reading and counting compared with that of `tokenize`, with growing JSON lines; two
+              threads must give the same model
     threads   wall time with one thread and with two, which must give the same model
     memory    peak memory with two threads and --max-memory
-    pattern   BPE with GPT-2's pattern beside tokenizers' BpeTrainer; the merges must be identical. Texts shorter than
-              --megabytes are repeated
+    pattern   BPE with GPT-2's pattern compared with tokenizers' BpeTrainer; the merges must be identical. Texts shorter
+              than --megabytes are repeated
     """
     compileall.compile_dir(ROOT / "pyunitok", quiet=1)  # as the installed peers are
     report, n_bytes = bench.report(f"train --part {part}: {vocab_size} pieces"), megabytes * 1_000_000

@@ -73,7 +73,7 @@ class Texts:
 
     number   the files are text-NUMBER and ends-NUMBER in the workspace
     n_bytes  bytes of text
-    first    the first position from which repeats are removed; earlier documents are only compared with
+    first    the first position from which repeats are removed; earlier documents are only used for comparison
     """
 
     space: Workspace

@@ -39,7 +39,7 @@ class Rule:
                  and write the remaining pieces of at least min_piece characters as documents; drop documents with more
                  than max_pieces. mark: add the field "contamination". report: write no corpus
     item_share   an item is contaminated if the n-grams that occur anywhere in the corpus make up this share of it;
-                 None: if a document is contaminated by it
+                 None: an item is contaminated if it contaminates a document
     """
 
     unit: str = "words"

@@ -1,4 +1,4 @@
-"""The journal beside an unfinished output records the run and how much of its output is on disk.
+"""The journal next to an unfinished output records the run and how much of its output is on disk.
 
     OUT.journal.partial     line 1   "pyunitok journal 2 " and the XXH64 of the two lines below
                             line 2   the run: its options and inputs                      (JSON, never changes)

@@ -54,7 +54,7 @@ def merge(
 
     parts        token files with the same model, eod and dtype; if they are shards, all shards of the run, in order.
                  A folder OUT.parts, left by tokenize(ray=..., keep_parts=True), stands for the parts in it
-    out          OUT, with OUT.ends and OUT.json beside it
+    out          OUT, with OUT.ends and OUT.json next to it
     overwrite    replace OUT if it exists
     on_progress  called after each 4 MiB, in the calling thread
 

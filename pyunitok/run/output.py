@@ -1,4 +1,4 @@
-"""Output writes OUT and the files beside it, with checkpoints and an atomic commit, and resumes interrupted runs.
+"""Output writes OUT and the files next to it, with checkpoints and an atomic commit, and resumes interrupted runs.
 
     new ──▶ growing ──▶ complete ──▶ committed       on disk:  OUT.partial, OUT.ends.partial    growing
              │   ▲        │  ▲                                 … and OUT.journal.partial        + checkpoint
@@ -6,7 +6,7 @@
            killed: resumes from the journal
 
 A checkpoint syncs the data to disk and then records its length in the journal. The commit first records in the journal
-that all files are complete, with the manifest. Then it renames the files beside OUT, writes OUT.json, and renames OUT
+that all files are complete, with the manifest. Then it renames the files next to OUT, writes OUT.json, and renames OUT
 last. All steps are idempotent, so a run that finds such a journal finishes the commit.
 """
 
@@ -298,7 +298,7 @@ class Output:
         """Do the remaining renames of a commit. OUT appears last, so it is complete once it exists."""
         partial = self.partial("")
         if partial.exists() and self.out.exists():
-            self.out.unlink()  # an older OUT must never exist beside new files
+            self.out.unlink()  # an older OUT must never exist next to new files
             self._sync_folder()
         for suffix in (".ends", *EXTRA):
             if suffix not in suffixes:  # empty, or from an older run

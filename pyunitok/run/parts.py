@@ -1,7 +1,7 @@
 """tokenize_in_parts() divides a run among machines: it plans units, finds existing parts, and joins all parts.
 
     OUT.parts/plan.json                 the run's identity and its units (units.py)
-    OUT.parts/0/OUT.0-of-5              a finished part; OUT.0-of-5.ends, .json … beside it
+    OUT.parts/0/OUT.0-of-5              a finished part; OUT.0-of-5.ends, .json … next to it
     OUT.parts/attempts/                 parts being written; useless after their worker has stopped
 
          plan ──▶ parts, on any machine ──▶ join ──▶ OUT, OUT.ends, OUT.json …; OUT.parts is removed

@@ -98,7 +98,7 @@ class Spool:
         Raises OutputError if one of them fails remote.ATTEMPTS times; the local files are then kept.
         """
         try:
-            if self._size("") is not None:  # an older OUT must never exist beside new files
+            if self._size("") is not None:  # an older OUT must never exist next to new files
                 self._retried(lambda: self._fs.rm_file(self._path))
             for path in self._finished_files():
                 suffix = path.name.removeprefix(self.out.name)
@@ -166,7 +166,7 @@ class Spool:
 
 
 def own_urls(out: str) -> list[str]:
-    """The URLs of OUT and the files beside it; empty if OUT is not a URL."""
+    """The URLs of OUT and the files next to it; empty if OUT is not a URL."""
     return [out + path.name[1:] for path in own_files(Path("x")).finished] if is_url(out) else []
 
 

@@ -37,7 +37,7 @@ def choose(by_char: Counts, spec: Any, *, may_be_empty: bool = False) -> Alphabe
     by_char[0] = 0
     total = int(by_char.sum())
     if total == 0 and not (may_be_empty and spec.auto_character_coverage):
-        raise NoTextError("there is no text to train on: every line is empty, too long, or of reserved characters")
+        raise NoTextError("there is no text to train on: lines are empty, too long, or contain reserved characters")
     if spec.auto_character_coverage:
         return Alphabet({}, None, 1.0)
     wanted = np.zeros(CODE_POINTS, bool)

@@ -37,7 +37,7 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
                  other iterable of str or bytes, which is read once
     kind         "unigram", "bpe", "char", "word", "longest" or "bytepiece"
     vocab_size   bytepiece also accepts several: OUT.SIZE is written for each, and the largest is returned
-    out          NAME.model, a SentencePiece model; NAME.vocab is written beside it. longest: a native model, or RWKV's
+    out          NAME.model, a SentencePiece model; NAME.vocab is written next to it. longest: a native model, or RWKV's
                  text format if the name ends in .txt. bytepiece: its own format. byte_level: see below
     compat       "sentencepiece": the model that sentencepiece 0.2.3 makes with num_threads=1, byte for byte;
                  "bytepiece": that of bytepiece 0.6.3

@@ -3,7 +3,7 @@
     DIR/training.json   options and inputs; a different training run is rejected
     DIR/NAME.npz        the arrays of a phase: counts, seeds, rounds, merges, longest, ngrams; replaced atomically
 
-The folder is removed once the model is written. result.py keeps a record beside the model.
+The folder is removed once the model is written. result.py keeps a record next to the model.
 """
 
 from __future__ import annotations

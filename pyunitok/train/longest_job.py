@@ -268,7 +268,7 @@ def _marks(seed: int, first: int, n: int) -> Marks:
 TRAINER = Trainer(
     "longest", """Train a greedy vocabulary, such as RWKV World's.
 
-    The encoder always takes the longest piece that matches. Training searches for pieces that then give few
+    The encoder always takes the longest piece that matches. Training searches for pieces that then yield few
     tokens. Ids start at 1, in the order of the pieces' bytes; 0 ends a document. The text is kept in memory, in
     up to half of --max-memory; larger texts are sampled.
 

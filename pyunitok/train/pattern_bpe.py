@@ -75,7 +75,7 @@ def is_wanted(has_merges: bool, given: Mapping[str, Any]) -> bool:
     """
     if given.get("pattern") is None:
         if given.get("special_tokens") is not None:
-            raise OptionError("special_tokens requires pattern; control_symbols goes with byte_level alone")
+            raise OptionError("special_tokens requires pattern; with only byte_level, use control_symbols")
         return False
     if not has_merges:
         raise OptionError("pattern is for bpe models")
@@ -186,7 +186,7 @@ def _check_special(units: Units, special: Sequence[str]) -> None:
 def _seen(units: Units) -> list[int]:
     """The bytes of the units, in the order of their symbols."""
     total = np.zeros(256, np.int64)
-    for begin in range(0, len(units.data), _PART_BYTES):  # bincount() makes a number of 8 bytes from each
+    for begin in range(0, len(units.data), _PART_BYTES):  # bincount() converts each byte to an 8-byte integer
         total += np.bincount(units.data[begin : begin + _PART_BYTES], minlength=256)
     return [byte for byte in _ORDER if total[byte]]
 

@@ -35,7 +35,7 @@ MAX_LINE_BYTES = (1 << 28) - 1
 
 def _relax(spec: Any) -> None:
     """Change the defaults for training without `compat`: lines may have any length, and a text with too few pieces
-    gives a smaller model."""
+    yields a smaller model."""
     if not spec.HasField("max_sentence_length"):
         spec.max_sentence_length = MAX_LINE_BYTES
     if not spec.HasField("hard_vocab_limit"):
@@ -106,7 +106,9 @@ class SentencePieceJob:
         normalization.complete(specs, self.rules_folder)
         units = byte_level.mapped(self._counted(source, []))
         if not len(units):
-            raise TrainingError("there is no text to train on: every line is empty, too long, or reserved")
+            raise TrainingError(
+                "there is no text to train on: lines are empty, too long, or contain reserved characters"
+            )
         counted, chosen = [units], byte_level.alphabet(units)
         del units
         n_pieces = specs.trainer.vocab_size - len(special)

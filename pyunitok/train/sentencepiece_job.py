@@ -189,7 +189,7 @@ def _tokenizer(data: bytes) -> Tokenizer:
 
 def _trainer(name: str, help: str, options: list[Option]) -> Trainer:
     return Trainer(
-        name, help, options, partial(_run, name), _files, out_help="The model; NAME.vocab is written beside it.",
+        name, help, options, partial(_run, name), _files, out_help="The model; NAME.vocab is written next to it.",
         takes_settings=True,
     )  # fmt: skip
 
