@@ -6,7 +6,7 @@
 #include "ground/alloc.h"
 #include "ground/error.h"
 
-/* Adds symbols for the characters of a piece that have none yet. */
+/* Adds symbols for the characters of a piece that do not have one yet. */
 static int add_characters(bpe_builder *b, const uint8_t *piece, int64_t n_bytes)
 {
     for (int64_t i = 0, n; i < n_bytes; i += n) {

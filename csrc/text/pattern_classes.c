@@ -1,4 +1,5 @@
-/* pattern_classes.c - divides all characters into classes: those that are in the same sets of a pattern
+/* pattern_classes.c - divides all characters into classes; the characters of a class are in the
+ * same sets of the pattern
  *
  *     [a-z]      ──────████████──────
  *     [c\d]      ███─────█───────────
@@ -65,7 +66,7 @@ static int fill_pages(pattern_build *b, const runs *r, pattern_classes *c)
     enum { N_PAGES = CODE_POINTS / 256 };
     int32_t uniform[PATTERN_CLASSES_MAX];
     int64_t n_most = (int64_t)r->n + PATTERN_CLASSES_MAX +
-                     1; /* with a border, and with one class */
+                     1; /* pages with a border, and pages with one class */
     if (n_most > N_PAGES) n_most = N_PAGES;
     memset(uniform, 0xFF, sizeof uniform);
     c->pages = mem_alloc(N_PAGES * sizeof *c->pages);

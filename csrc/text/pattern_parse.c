@@ -328,7 +328,7 @@ static int32_t parse_quantifier(pattern_parser *p, int32_t atom)
     else if (!parse_interval(p, &min, &max)) return -1;
     int32_t ret = parse_greed(p, atom, min, max, is_interval);
     if (ret >= 0 && is_quantifier(p))
-        return pattern_refuse(p->b, p->at, "a quantifier of a quantifier is not supported") - 1;
+        return pattern_refuse(p->b, p->at, "a quantifier after a quantifier is not supported") - 1;
     p->last = 0;
     return ret;
 }
