@@ -159,6 +159,14 @@ def test_models() -> None:
         shim.encoding_name_for_model("x")
 
 
+def test_an_id_with_two_names_decodes_to_the_first() -> None:
+    tokens = registry._ROWS["o200k_harmony"].special_tokens
+    encoding = shim.Encoding(**{**ARGUMENTS, "special_tokens": tokens})
+    for token in ("<|endofprompt|>", "<|reserved_200018|>"):
+        assert encoding.encode(token, allowed_special="all") == [200018]
+    assert encoding.decode([200018]) == "<|endofprompt|>"
+
+
 def test_named_encodings_match_tiktoken(monkeypatch: pytest.MonkeyPatch) -> None:
     public = pytest.importorskip("tiktoken_ext.openai_public")
     for name in ("load_tiktoken_bpe", "data_gym_to_mergeable_bpe_ranks"):

@@ -259,9 +259,27 @@ def test_known_files_match_the_registry_of_tiktoken(name: str, monkeypatch: pyte
     pattern = name if name in own.variants else own.pattern
     expected = theirs["special_tokens"]
     if name == "o200k_harmony":
-        assert expected.pop("<|reserved_200018|>") == expected["<|endofprompt|>"] == 200018
+        assert expected["<|reserved_200018|>"] == expected["<|endofprompt|>"] == 200018
     assert own.variants.get(pattern, own.special_tokens)(50256, {}) == expected
     assert patterns.parts_for_tiktoken(pattern) == b"t" + theirs["pat_str"].encode()
+
+
+def test_two_names_of_one_id(path: Path, tmp_path: Path) -> None:
+    """As in tiktoken, both are encoded, and the id decodes to the first."""
+    tokens = {"<|one|>": 300, "<|two|>": 300, "<|three|>": 301}
+    tokenizer = Tokenizer.from_file(path, pattern="gpt2", special_tokens=tokens)
+    tokenizer.save(tmp_path / "saved.utk")
+    notes = convert(tmp_path / "saved.utk", tmp_path / "tokenizer.json", "huggingface")
+    assert notes == ["the second names of ids are lost: '<|two|>'"]
+    for each in (tokenizer, Tokenizer.from_file(tmp_path / "saved.utk")):
+        assert each.encode("<|two|><|three|><|one|>").tolist() == [300, 301, 300]
+        assert each.decode([300, 301], skip_special=False) == "<|one|><|three|>"
+    other = Tokenizer.from_file(tmp_path / "tokenizer.json")
+    assert other.encode("<|three|><|one|>").tolist() == [301, 300]
+    assert other.decode([300], skip_special=False) == "<|one|>"
+    library = pytest.importorskip("tiktoken")
+    theirs = library.Encoding("toy", pat_str=PATTERNS["gpt2"].tiktoken, mergeable_ranks=RANKS, special_tokens=tokens)
+    assert theirs.encode("<|two|><|three|><|one|>", allowed_special="all") == [300, 301, 300]
 
 
 def test_a_pattern_selects_special_tokens(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

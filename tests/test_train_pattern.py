@@ -38,7 +38,7 @@ from pyunitok.vocab.convert import convert
 from pyunitok.vocab.huggingface import writer
 from pyunitok.vocab.vocabulary import Vocabulary, pack
 
-NAMES = ["gpt2", "cl100k", "llama3", "qwen2", "o200k"]
+NAMES = ["gpt2", "cl100k", "llama3", "qwen2", "o200k", "starcoder"]
 END = pattern_bpe.END_OF_TEXT
 DOCS = ["\n".join(text(seed, 60)) + "  \n\n x" for seed in range(8)]
 
@@ -49,7 +49,11 @@ def of_tokenizers(
     """The model that tokenizers' BpeTrainer trains."""
     tokenizer = tokenizers.Tokenizer(models.BPE())
     regexes = patterns.tokenizers_regexes(patterns.parts_for_tokenizers(pattern))
-    splits = [pre_tokenizers.Split(tokenizers.Regex(regex), "isolated") for regex in regexes]
+    splits = [
+        pre_tokenizers.Digits(individual_digits=True) if regex == r"\p{HfNumeric}"
+        else pre_tokenizers.Split(tokenizers.Regex(regex), "isolated")
+        for regex in regexes
+    ]  # fmt: skip
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*splits, byte_level])  # type: ignore[assignment]
     tokenizer.decoder = decoders.ByteLevel(add_prefix_space=False, use_regex=False)  # type: ignore[assignment]

@@ -17,7 +17,7 @@ from pyunitok._c.kinds import KINDS
 from pyunitok._c.library import MODEL_FLAGS
 from pyunitok.errors import PatternError, VocabularyError, count
 from pyunitok.vocab import byte_level, merges, patterns, ranks, tiktoken
-from pyunitok.vocab.huggingface import writer
+from pyunitok.vocab.huggingface import pre_tokenizers, writer
 from pyunitok.vocab.vocabulary import NORMAL, Vocabulary
 
 _BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
@@ -58,14 +58,12 @@ def huggingface_json(vocabulary: Vocabulary) -> bytes:
         regexes = patterns.tokenizers_regexes(vocabulary.pattern)
     except ValueError as error:
         raise VocabularyError(f"{name}: its pattern cannot be translated: {error}") from None
-    pieces, special = _normal_pieces(vocabulary), _special_tokens(vocabulary)
+    pieces, special = _normal_pieces(vocabulary), ranks.with_one_name(_special_tokens(vocabulary))
     shown = byte_level.shown
     names = {shown(piece): id_ for piece, id_ in pieces.items()}
     if clash := next((token for token, id_ in special.items() if names.get(token, id_) != id_), None):
         raise VocabularyError(f"{name}: the special token {clash!r} is also a piece")
-    steps = [
-        {"type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated", "invert": False} for regex in regexes
-    ]
+    steps = pre_tokenizers.written(regexes)
     document = {
         "version": "1.0", "truncation": None, "padding": None,
         "added_tokens": [{"id": id_, "content": token, **_TOKEN} for token, id_ in special.items()],
@@ -84,11 +82,18 @@ def huggingface_json(vocabulary: Vocabulary) -> bytes:
 
 def huggingface_notes(vocabulary: Vocabulary) -> Sequence[str]:
     prepare = vocabulary.prepare or {}
-    if ranks.is_ranks(vocabulary) and prepare["cuts"]:
-        return ("Kimi's cuts of very long texts and runs are lost, because the format cannot represent them",)
-    if ranks.is_ranks(vocabulary) and prepare["nfc"]:
-        return ("tokenizers normalizes to NFC by Unicode 9.0, so a few rare characters get different ids",)
-    return ()
+    notes: list[str] = []
+    if not ranks.is_ranks(vocabulary):
+        return notes
+    if prepare["cuts"]:
+        notes.append("Kimi's cuts of very long texts and runs are lost, because the format cannot represent them")
+    elif prepare["nfc"]:
+        notes.append("tokenizers normalizes to NFC by Unicode 9.0, so a few rare characters get different ids")
+    special = _special_tokens(vocabulary)
+    kept = ranks.with_one_name(special)
+    if lost := [repr(token) for token in special if token not in kept]:
+        notes.append(f"the second names of ids are lost: {', '.join(lost)}")
+    return notes
 
 
 # ------------------------------------------------------------------------------------------------- tiktoken ----

@@ -47,10 +47,12 @@ def vocabulary(
 ) -> Vocabulary:  # fmt: skip
     """The vocabulary of these pieces. An empty piece, which matches nothing, is omitted.
 
+    If several special tokens have one id, as in o200k_harmony, each is encoded as it, and it decodes to the first.
     VocabularyError names a repeated id, an id that is too large, or a byte without a piece.
     """
     items = [(piece, id_) for piece, id_ in ranks.items() if piece]
-    more = [(token.encode(), id_) for token, id_ in special_tokens.items() if ranks.get(token.encode()) != id_]
+    named = [(token.encode(), id_) for token, id_ in with_one_name(special_tokens).items()]
+    more = [(token, id_) for token, id_ in named if ranks.get(token) != id_]
     pieces, ids = [piece for piece, _ in items + more], [id_ for _, id_ in items + more]
     _check_ids(pieces, ids, name)
     known = set(ranks)
@@ -70,6 +72,14 @@ def vocabulary(
         types=np.array([NORMAL] * len(items) + [CONTROL] * len(more), np.uint8),
         prepare=prepare if special_tokens or apply_nfc or cuts else None,
     )  # fmt: skip
+
+
+def with_one_name(special_tokens: Mapping[str, int]) -> dict[str, int]:
+    """{text: id} with only the first text of each id."""
+    first: dict[int, str] = {}
+    for token, id_ in special_tokens.items():
+        first.setdefault(id_, token)
+    return {token: id_ for id_, token in first.items()}
 
 
 def _check_ids(pieces: list[bytes], ids: list[int], name: str) -> None:

@@ -75,9 +75,9 @@ def _whisper(languages: str) -> Callable[[int, Mapping[int, str]], dict[str, int
 
 
 def _harmony(n: int, names: Mapping[int, str]) -> dict[str, int]:
-    """The tokens of gpt-oss. In tiktoken, 200018 also has a second name, <|reserved_200018|>."""
+    """The tokens of gpt-oss. As in tiktoken, 200018 has two names."""
     numbered = {_HARMONY.get(id_, f"<|reserved_{id_}|>"): id_ for id_ in range(200000, 201088)}
-    return {"<|startoftext|>": 199998, "<|endoftext|>": 199999, **numbered}
+    return {"<|startoftext|>": 199998, "<|endoftext|>": 199999, **numbered, "<|reserved_200018|>": 200018}
 
 
 # Names of Kimi K2's special tokens by id minus the first special id; later models list them in tokenizer_config.json.

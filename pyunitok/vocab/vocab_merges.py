@@ -20,6 +20,7 @@ from pyunitok.errors import ModelFormatError, VocabularyError
 from pyunitok.vocab import patterns, ranks
 from pyunitok.vocab.folder_config import FolderConfig
 from pyunitok.vocab.huggingface import file as huggingface
+from pyunitok.vocab.huggingface import pre_tokenizers
 from pyunitok.vocab.huggingface.fields import Fields
 from pyunitok.vocab.patterns import ReadOptions
 from pyunitok.vocab.vocabulary import Vocabulary
@@ -63,10 +64,7 @@ def read(vocab_path: Path, merges_path: Path, options: ReadOptions) -> Vocabular
     if options.special_tokens is not None:
         given = ranks.checked_special_tokens(options.special_tokens, name)
         tokens = [_added(token, id_) for token, id_ in given.items()]
-    splits = [
-        {"type": "Split", "pattern": {"Regex": part[1:]}, "behavior": "Isolated", "invert": False}
-        for part in regexes.decode().split("\0")
-    ]
+    splits = pre_tokenizers.written(part[1:] for part in regexes.decode().split("\0"))
     level = _BYTE_LEVEL | {"add_prefix_space": config.add_prefix_space}
     if pattern == "gpt2":  # after a Split, ByteLevel would add a space to every piece
         splits, level = [], level | {"use_regex": True}

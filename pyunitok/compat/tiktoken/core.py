@@ -53,7 +53,7 @@ class Encoding:
         pattern = patterns.check(b"t" + pat_str.encode(), name)
         vocabulary = ranks.vocabulary(mergeable_ranks, pattern, {}, name)
         self._codec = Codec(vocabulary.build(), vocabulary.about(name))
-        special = {id_: token.encode() for token, id_ in special_tokens.items()}
+        special = {id_: token.encode() for token, id_ in ranks.with_one_name(special_tokens).items()}
         self._decoder = special | {rank: piece for piece, rank in mergeable_ranks.items()}
 
     def __repr__(self) -> str:

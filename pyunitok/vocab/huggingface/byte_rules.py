@@ -34,7 +34,7 @@ from pyunitok.vocab.vocabulary import NORMAL, About, pack, split
 
 _NEEDED = "requires `tokenizers`"
 _FORMS = ("NFC", "NFKC")
-# Divides texts as writer.SPLIT does. It is not needed if no piece crosses a space.
+# Divides texts as writer.SPLIT_REGEX does. It is not needed if no piece crosses a space.
 SPLIT_PATTERN = b"o" + writer.SPLIT_REGEX.encode()
 
 

@@ -11,7 +11,8 @@ Each step divides the pieces of the previous one, so each is a level of the patt
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from pyunitok._c.text import Pattern
 from pyunitok.errors import PatternError
@@ -19,6 +20,12 @@ from pyunitok.vocab.huggingface.fields import Fields
 from pyunitok.vocab.patterns import PATTERNS
 
 _CLASSES = {"Digits": r"\p{HfNumeric}", "Punctuation": r"\p{HfPunctuation}"}
+_STEPS: dict[str, dict[str, Any]] = {
+    _CLASSES["Digits"]: {"type": "Digits", "individual_digits": True},
+    _CLASSES["Digits"] + "+": {"type": "Digits", "individual_digits": False},
+    _CLASSES["Punctuation"]: {"type": "Punctuation", "behavior": "Isolated"},
+    _CLASSES["Punctuation"] + "+": {"type": "Punctuation", "behavior": "Contiguous"},
+}
 _NEEDED = "requires `tokenizers`"
 
 
@@ -78,6 +85,12 @@ def _split(fields: Fields) -> str:
     if behavior == "Removed" and is_inverted:
         return "i" + regex
     return fields.refuse(f"{behavior[:40]!r} {_NEEDED}", "behavior")
+
+
+def written(regexes: Iterable[str]) -> list[dict[str, Any]]:
+    """The inverse of _part(): a step before ByteLevel for each regex, in the dialect of tokenizer.json."""
+    splits = {"behavior": "Isolated", "invert": False}
+    return [_STEPS.get(regex) or {"type": "Split", "pattern": {"Regex": regex}, **splits} for regex in regexes]
 
 
 def _literal(text: str) -> str:

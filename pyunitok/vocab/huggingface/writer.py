@@ -17,11 +17,11 @@ import numpy as np
 from pyunitok._c.library import MODEL_FLAGS
 from pyunitok.errors import VocabularyError
 from pyunitok.vocab import byte_level, json_text, patterns
+from pyunitok.vocab.huggingface import pre_tokenizers
 from pyunitok.vocab.vocabulary import CONTROL, NORMAL, Vocabulary
 
 # Splits texts into words, because the BPE of `tokenizers` is slow for long segments.
 SPLIT_REGEX = " *[^ ]+| +"
-SPLIT = {"type": "Split", "pattern": {"Regex": SPLIT_REGEX}, "behavior": "Isolated", "invert": False}
 PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")  # of a tokenizer.json, except model and tokens
 _OPTIONS = {"add_prefix_space": False, "trim_offsets": True, "use_regex": False}
 _CROSSES = re.compile(rb"[^ ] ")
@@ -77,8 +77,9 @@ def _splits(vocabulary: Vocabulary, pieces: list[bytes]) -> list[dict[str, Any]]
             regexes = patterns.tokenizers_regexes(vocabulary.pattern)
         except ValueError as error:
             raise VocabularyError(f"cannot convert {vocabulary.name} to a tokenizer.json: {error}") from None
-        return [{**SPLIT, "pattern": {"Regex": regex}} for regex in regexes]
-    return [SPLIT] if _has(vocabulary, "listed_merges") and not crosses_spaces(pieces) else []
+        return pre_tokenizers.written(regexes)
+    has_split = _has(vocabulary, "listed_merges") and not crosses_spaces(pieces)
+    return pre_tokenizers.written([SPLIT_REGEX] if has_split else [])
 
 
 def _has(vocabulary: Vocabulary, flag: str) -> bool:
