@@ -30,7 +30,7 @@ WITHOUT_TEXT = ("all_of", "ngrams", "overlap", "spans", "word_ngrams", "keyness"
 FILE = click.Path(exists=True, dir_okay=False)
 SECTIONS = {
     "Other queries with TEXT": "count documents by-source next previous prob infgram infgram-next sample",
-    "Queries without TEXT": "all-of within ngrams min-count overlap window unit spans span-bytes",
+    "Queries without TEXT": "all-of within ngrams min-count overlap window unit spans span-bytes normalize",
     "Words (requires index --words)": SECTION,
     "Fields (requires index --fields)": FIELD_SECTION,
     "Statistics of words": STATISTIC_SECTION,
@@ -87,6 +87,11 @@ class _Quoting(Sectioned):
 @click.option(
     "--span-bytes", type=click.IntRange(1), default=24, show_default=True, help="With --spans: minimum length in bytes."
 )
+@click.option(
+    "--normalize", is_flag=True,
+    help="With --overlap and --spans: compare words without case, and ignore everything between them. Requires index "
+    "--words.",
+)
 @word_options
 @field_options
 @statistic_options
@@ -139,6 +144,8 @@ def search(
         raise click.UsageError("--queries cannot be combined with TEXT, --csv or a query without TEXT")
     if (text is None and not queries) != (query in WITHOUT_TEXT) and query != "word_list":
         raise click.UsageError("TEXT is missing" if text is None else f"{flags[0]} does not accept TEXT")
+    if options["normalize"] and (query not in ("overlap", "spans") or options["unit"] != "words"):
+        raise click.UsageError("--normalize requires --overlap with --unit words, or --spans")
     index = open_index(folder, model=model)
     if queries:
         for line in Path(queries).read_bytes().splitlines():
@@ -279,7 +286,7 @@ def _sample(index: Any, query: Any, options: dict[str, Any]) -> dict[str, Any]:
 
 def _overlap(index: Any, _: Any, options: dict[str, Any]) -> dict[str, Any]:
     lines = Path(options["overlap"]).read_bytes().splitlines()
-    found = index.overlap(lines, options["window"], options["unit"])
+    found = index.overlap(lines, options["window"], options["unit"], normalize=options["normalize"])
     rows: list[dict[str, Any]] = []
     n_hits = found.hits().tolist()
     for k, hits in enumerate(n_hits):
@@ -296,7 +303,9 @@ def _overlap(index: Any, _: Any, options: dict[str, Any]) -> dict[str, Any]:
 
 def _spans(index: Any, _: Any, options: dict[str, Any]) -> dict[str, Any]:
     text = Path(options["spans"]).read_bytes()
-    found = index.spans(text, options["span_bytes"], whole_words=options["whole_words"])
+    found = index.spans(
+        text, options["span_bytes"], whole_words=options["whole_words"], normalize=options["normalize"]
+    )  # fmt: skip
     rows = []
     columns = (found.begins, found.ends, found.counts, found.documents)
     for begin, end, count, document in zip(*(column.tolist() for column in columns), strict=True):

@@ -23,6 +23,10 @@ from pyunitok.index.trace import trace as traced
 )
 @click.option("--part-words", is_flag=True, help="Spans may begin and end inside a word.")
 @click.option(
+    "--normalize", is_flag=True,
+    help="Compare words without case, and ignore everything between them. Requires index --words.",
+)
+@click.option(
     "--max-spans", metavar="N", type=click.IntRange(0),
     help="Keep the N rarest spans. Default: a twentieth of the tokens of FILE, at least 10.",
 )  # fmt: skip
@@ -37,8 +41,8 @@ from pyunitok.index.trace import trace as traced
 @click.option("--json", "as_json_", is_flag=True, help="Write JSON with the field names of OLMoTrace.")
 @model_override_option
 def trace(
-    folder: str, file: Any, span_bytes: int, part_words: bool, max_spans: int | None, max_documents: int,
-    context: int, seed: int, as_json_: bool, model: Any,
+    folder: str, file: Any, span_bytes: int, part_words: bool, normalize: bool, max_spans: int | None,
+    max_documents: int, context: int, seed: int, as_json_: bool, model: Any,
 ) -> None:  # fmt: skip
     """Show which parts of FILE also occur in an index, and in which documents.
 
@@ -49,11 +53,14 @@ def trace(
     Examples:
       pyunitok trace idx answer.txt
       pyunitok trace idx - --json < answer.txt
+      pyunitok trace idx answer.txt --normalize
     """
+    if part_words and normalize:
+        raise click.UsageError("--normalize cannot be combined with --part-words")
     index = open_index(folder, model=model)
     found = traced(
         index, file.read(), min_bytes=span_bytes, whole_words=not part_words, max_spans=max_spans,
-        max_documents=max_documents, context=context if as_json_ else SNIPPET, seed=seed,
+        max_documents=max_documents, context=context if as_json_ else SNIPPET, seed=seed, normalize=normalize,
     )  # fmt: skip
     if as_json_:
         click.echo(as_text(as_json(index, found), indent=1))

@@ -18,8 +18,6 @@ from pyunitok.index.plan import Limits
 from pyunitok.index.search import MAX_WORK, Text
 from pyunitok.index.sequences import Query
 from pyunitok.index.stored import restore_token_files
-from pyunitok.index.word_shard import LEXICON_NAME
-from pyunitok.index.words import WordIndex
 from pyunitok.tokens import page
 from pyunitok.tokens.manifest import StrPath
 
@@ -71,20 +69,6 @@ class Index(BatchSearch):
             return self.count_all_of(all_of, within)
         assert query is not None
         return super().count(query, max_work=max_work)
-
-    @property
-    def has_words(self) -> bool:
-        """Whether words are stored in the index, so that `words` can be used."""
-        return (self.folder / LEXICON_NAME).exists()
-
-    @cached_property
-    def words(self) -> WordIndex:
-        """Queries about words: complete words, ignoring case or accents, with wildcards, gaps and regular expressions.
-        Raises LimitError if the index has no words."""
-        if not self.has_words:
-            command = f"pyunitok index {self.folder} -o {self.folder} --words"
-            raise LimitError(f"{self.folder} has no words; add them with `{command}`")
-        return WordIndex(self)
 
     @cached_property
     def fields(self) -> FieldIndex:

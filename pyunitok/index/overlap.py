@@ -1,12 +1,15 @@
 """Overlaps, the part of Index that compares texts with the corpus: which windows and spans of a text occur in it.
 
-Like count, it compares bytes, so the token boundaries of the text and of the corpus do not matter.
+Like count, it compares bytes, so the token boundaries of the text and of the corpus do not matter. With normalize, it
+compares words without case, as decontaminate() does, and ignores everything between them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -16,10 +19,14 @@ from pyunitok.errors import LimitError
 from pyunitok.index.hits import Int64s
 from pyunitok.index.search import Text
 from pyunitok.index.sequences import TokenSearch
+from pyunitok.index.word_sequences import SequenceSearch, SuffixRuns, WordSequences
+from pyunitok.index.word_shard import LEXICON_NAME
+from pyunitok.index.words import WordIndex, WordMatches
 from pyunitok.packed import Packed, as_bytes
 
 Unit = Literal["words", "bytes", "tokens"]
 UNITS: tuple[Unit, ...] = ("words", "bytes", "tokens")
+BATCH_BYTES = 1 << 19  # of texts whose words are searched together
 
 
 @dataclass
@@ -66,6 +73,7 @@ class Spans:
     documents     a document of the index that contains the span
     text          the given text, which is normalized if the model normalizes
     approx        True if max_work cut a search short; spans can be missing or too short
+    matches       the occurrences of each span, which can differ from it; only with normalize
     """
 
     begins: Int64s
@@ -74,6 +82,7 @@ class Spans:
     documents: Int64s
     text: bytes
     approx: bool
+    matches: list[WordMatches] | None = None
 
     def __len__(self) -> int:
         return len(self.begins)
@@ -82,19 +91,41 @@ class Spans:
 class Overlaps(TokenSearch):
     """Compares texts with the corpus. For models that normalize, the normalized text is compared, as in count."""
 
-    def overlap(self, texts: Iterable[Text], n: int = 13, unit: Unit = "words") -> Overlap:
+    @property
+    def has_words(self) -> bool:
+        """Whether words are stored in the index, so that `words` can be used."""
+        return (self.folder / LEXICON_NAME).exists()
+
+    @cached_property
+    def words(self) -> WordIndex:
+        """Queries about words: complete words, ignoring case or accents, with wildcards, gaps and regular expressions.
+        Raises LimitError if the index has no words."""
+        if not self.has_words:
+            command = f"pyunitok index {self.folder} -o {self.folder} --words"
+            raise LimitError(f"{self.folder} has no words; add them with `{command}`")
+        return WordIndex(self)
+
+    def overlap(
+        self, texts: Iterable[Text], n: int = 13, unit: Unit = "words", *, normalize: bool = False
+    ) -> Overlap:  # fmt: skip
         """Count every window of n words, bytes or tokens of each text in the corpus, for example to measure the
         contamination of a test set.
 
         A window extends from the first byte of its first unit to the last byte of its last unit, including the
         punctuation and spaces between them. It occurs if these bytes occur within one document. See corpus/words.py
         for the definition of a word. A window typically takes 2 to 20 µs per shard.
+
+        normalize  a window of words occurs if a document contains the same words in succession, ignoring case and
+                   everything between words; requires `index --words`
         """
         if n < 1:
             raise LimitError(f"n must be at least 1, not {n}")
         if unit not in UNITS:
             raise LimitError(f"unit must be one of {', '.join(UNITS)}, not {unit!r}")
-        parts = [self._windows(self._as_indexed(as_bytes(text)), n, unit) for text in texts]
+        if normalize and unit != "words":
+            raise LimitError(f"only words can be normalized, not {unit}")
+        given = (self._as_indexed(as_bytes(text)) for text in texts)
+        parts = list(self._word_windows(given, n) if normalize else (self._windows(text, n, unit) for text in given))
         return Overlap(
             n,
             unit,
@@ -109,13 +140,16 @@ class Overlaps(TokenSearch):
         )
 
     def spans(
-        self, text: Text, min_bytes: int = 24, max_count: int | None = None, *, whole_words: bool = False
+        self, text: Text, min_bytes: int = 24, max_count: int | None = None, *, whole_words: bool = False,
+        normalize: bool = False,
     ) -> Spans:  # fmt: skip
         """Find the parts of a text that occur in the corpus and are not within a longer such part.
 
         min_bytes    omit shorter parts
         max_count    omit parts that occur more often
         whole_words  parts begin and end at word boundaries; otherwise at character boundaries
+        normalize    parts are sequences of words, and occur if a document contains the same words in succession,
+                     ignoring case and everything between words; requires `index --words`
 
         This takes about 20 to 50 searches per span, and 6 to 8 for every 10 to 20 bytes of text between spans. A search
         takes a few µs, and 1 to 10 ns per byte.
@@ -123,6 +157,8 @@ class Overlaps(TokenSearch):
         if min_bytes < 1:
             raise LimitError(f"min_bytes must be at least 1, not {min_bytes}")
         data = self._as_indexed(as_bytes(text))
+        if normalize:
+            return self._word_spans(data, min_bytes, max_count)
         bounds = word_bounds(data) if whole_words else character_bounds(data)
         search = _Occurrence(self, data, bounds)
         found = _longest_ranges(bounds, min_bytes, search)
@@ -140,18 +176,39 @@ class Overlaps(TokenSearch):
 
     def _windows(self, text: bytes, n: int, unit: Unit) -> _Windows:
         bounds = self._units(text, unit)
-        n_windows = max(0, len(bounds) - n + 1)
-        begins, ends = bounds[:n_windows, 0], bounds[len(bounds) - n_windows :, 1]
+        begins, ends = _window_bounds(bounds, n)
         counts, is_cut = self.count_batch(
             Packed.from_documents(text[a:b] for a, b in zip(begins.tolist(), ends.tolist(), strict=True))
         )
-        inside = np.zeros(len(bounds) + 1, np.int64)  # +1 where a window that occurs begins, -1 where it ends
-        inside[: n_windows] += counts > 0
-        inside[n : n + n_windows] -= counts > 0
-        share = float(np.count_nonzero(np.cumsum(inside[:-1]))) / max(1, len(bounds))
-        best = int(counts.argmax()) if n_windows and counts.any() else -1
-        document = self._document_with(text[begins[best] : ends[best]]) if best >= 0 else -1
-        return _Windows(begins, ends, counts, document, share, len(bounds) < n, bool(is_cut.any()))
+        return _summarized(
+            bounds, n, counts, bool(is_cut.any()), lambda best: self._document_with(text[begins[best] : ends[best]])
+        )
+
+    def _word_windows(self, texts: Iterable[bytes], n: int) -> Iterator[_Windows]:
+        for batch in _batches(texts):
+            found = WordSequences(self.words, batch)
+            offsets, counts, runs = found.windows(n)
+            for k, (first, last) in enumerate(pairwise(offsets.tolist())):
+                bounds = found.bounds[found.starts[k] : found.starts[k + 1]]
+                yield _summarized(bounds, n, counts[first:last], False, partial(self._document_of, runs, first))
+
+    def _document_of(self, runs: list[SuffixRuns], first: int, best: int) -> int:
+        """A document that contains sequence first + best; it must occur."""
+        found = [part.of(first + best).lo for part in runs]
+        number = next(k for k, lo in enumerate(found) if len(lo))
+        begin = self.words.shards[number].positions(found[number][:1])
+        return int(self.words.documents_at(np.array([number]), begin)[0])
+
+    def _word_spans(self, text: bytes, min_bytes: int, max_count: int | None) -> Spans:
+        words = WordSequences(self.words, [text])
+        found = _longest_ranges(words.bounds, min_bytes, SequenceSearch(words))
+        matches = words.matches(found)
+        counts = np.array([one.total for one in matches], np.int64)
+        kept = np.flatnonzero(counts <= max_count) if max_count is not None else np.arange(len(counts))
+        matches = [matches[k] for k in kept.tolist()]
+        begins, ends = words.bounds[found[kept, 0], 0], words.bounds[found[kept, 1] - 1, 1]
+        documents = [int(self.words.documents_at(*one.take(np.zeros(1, np.int64))[:2])[0]) for one in matches]
+        return Spans(begins, ends, counts[kept], np.array(documents, np.int64), text, False, matches)
 
     def _units(self, text: bytes, unit: Unit) -> Int64s:
         """int64[n, 2]: where the units of a text begin and end, in bytes."""
@@ -185,6 +242,36 @@ class _Windows:
     share: float
     is_short: bool
     approx: bool
+
+
+def _window_bounds(bounds: Int64s, n: int) -> tuple[Int64s, Int64s]:
+    """The bytes at which windows of n units begin and end."""
+    n_windows = max(0, len(bounds) - n + 1)
+    return bounds[:n_windows, 0], bounds[len(bounds) - n_windows :, 1]
+
+
+def _summarized(
+    bounds: Int64s, n: int, counts: Int64s, approx: bool, document_with: Callable[[int], int]
+) -> _Windows:  # fmt: skip
+    """The windows of n units of a text. document_with returns a document that contains a window that occurs."""
+    begins, ends = _window_bounds(bounds, n)
+    inside = np.zeros(len(bounds) + 1, np.int64)  # +1 where a window that occurs begins, -1 where it ends
+    inside[: len(counts)] += counts > 0
+    inside[n : n + len(counts)] -= counts > 0
+    share = float(np.count_nonzero(np.cumsum(inside[:-1]))) / max(1, len(bounds))
+    document = document_with(int(counts.argmax())) if len(counts) and counts.any() else -1
+    return _Windows(begins, ends, counts, document, share, len(bounds) < n, approx)
+
+
+def _batches(texts: Iterable[bytes]) -> Iterator[list[bytes]]:
+    batch, n_bytes = list[bytes](), 0
+    for text in texts:
+        batch.append(text)
+        n_bytes += len(text)
+        if n_bytes >= BATCH_BYTES:
+            yield batch
+            batch, n_bytes = [], 0
+    yield batch
 
 
 def joined(columns: Iterable[Int64s]) -> Int64s:

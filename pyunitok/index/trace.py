@@ -18,9 +18,10 @@ import numpy as np
 from pyunitok.errors import LimitError
 from pyunitok.index.concordance import Line
 from pyunitok.index.hit_metadata import metadata_of
-from pyunitok.index.hits import Int64s
+from pyunitok.index.hits import Int64s, shuffled
 from pyunitok.index.opened import Index
 from pyunitok.index.search import Text
+from pyunitok.index.words import WordMatches
 
 LEAST_SPANS = 10  # the minimum number of spans kept, however short the text is
 SHARE = 0.05  # spans kept per token of the text
@@ -72,7 +73,7 @@ class Trace:
 
 def trace(
     index: Index, text: Text, *, min_bytes: int = 24, whole_words: bool = True, max_spans: int | None = None,
-    max_documents: int = 10, context: int = 250, seed: int = 42,
+    max_documents: int = 10, context: int = 250, seed: int = 42, normalize: bool = False,
 ) -> Trace:  # fmt: skip
     """Find the parts of a text that occur in the corpus, and documents that contain each.
 
@@ -80,13 +81,16 @@ def trace(
     max_spans       keep this many, the rarest; by default a twentieth of the text's tokens, and at least 10
     max_documents   for each span, drawn with `seed`
     context         characters of a document shown on either side of a span
+    normalize       as in Index.spans: compare words, without case and whatever is between them
 
     Costs as much as Index.spans, plus about 10 µs for each occurrence shown.
     """
     for name, value in (("max_documents", max_documents), ("context", context), ("max_spans", max_spans or 0)):
         if value < 0:
             raise LimitError(f"{name} must be at least 0, not {value}")
-    found = index.spans(text, min_bytes, whole_words=whole_words)
+    if normalize and not whole_words:
+        raise LimitError("normalize compares whole words, so whole_words must be True")
+    found = index.spans(text, min_bytes, whole_words=whole_words, normalize=normalize)
     bounds = index.tokenizer.encode_with_offsets(found.text)[1].astype(np.int64).reshape(-1, 2)
     if max_spans is None:
         max_spans = max(LEAST_SPANS, math.ceil(SHARE * len(bounds)))
@@ -100,7 +104,11 @@ def trace(
     _weigh(index, spans)
     kept = sorted(sorted(spans, key=lambda span: span.log_probability)[:max_spans], key=lambda span: span.begin)
     for span in kept:
-        span.lines, span.approx = _lines(index, span.text, max_documents, context, seed)
+        if found.matches is None:
+            span.lines, span.approx = _lines(index, span.text, max_documents, context, seed)
+        else:
+            matches = found.matches[int(np.searchsorted(found.begins, span.begin))]
+            span.lines = _matched_lines(index, matches, max_documents, context, seed)
     return Trace(found.text, bounds, kept, len(spans), found.approx)
 
 
@@ -123,6 +131,19 @@ def _lines(index: Index, text: bytes, max_documents: int, context: int, seed: in
         if hit.document not in lines and len(lines) < max_documents:
             lines[hit.document] = Line(hit, *around.shown())
     return list(lines.values()), hits.approx
+
+
+def _matched_lines(index: Index, matches: WordMatches, max_documents: int, context: int, seed: int) -> list[Line]:
+    """Like _lines, for the matches of a span."""
+    if max_documents == 0 or index.only_counts:
+        return []
+    n = min(4 * max_documents, matches.total)
+    shards, begins, ends = matches.take(shuffled(np.arange(n), matches.total, seed))
+    _, first = np.unique(index.words.documents_at(shards, begins), return_index=True)
+    chosen = np.sort(first)[:max_documents]
+    hits = index.words.hits_at(shards[chosen], begins[chosen], ends[chosen], matches.total)
+    contexts = index.context_batch(hits, context, context)
+    return [Line(hit, *around.shown()) for hit, around in zip(hits, contexts, strict=True)]
 
 
 def as_json(index: Index, traced: Trace) -> dict[str, Any]:
@@ -151,7 +172,8 @@ def _document_json(index: Index, line: Line, metadata: dict[str, Any] | None) ->
     array, number = index.locate(line.hit.document)
     snippet = line.before[-SNIPPET:] + line.match + line.after[:SNIPPET]
     return {
-        "documentIndex": line.hit.document, "documentLength": len(array[number]), "needleOffset": len(line.before),
+        "documentIndex": line.hit.document, "documentLength": len(array[number]),
+        "needleOffset": len(line.before), "needleLength": len(line.match),
         "begin": line.hit.begin, "end": line.hit.end, "source": index.source(line.hit.document), "metadata": metadata,
         "text": line.before + line.match + line.after, "textSnippet": snippet,
     }  # fmt: skip

@@ -138,9 +138,12 @@ class WordShard:
         found: Int64s = np.searchsorted(self.ends, places.astype(np.uint32), "left").astype(np.int64)
         return found
 
-    def narrowed(self, lo: Int64s, hi: Int64s, depth: int, ids: Int64s) -> tuple[Int64s, Int64s]:
-        """The suffixes among lo[k]:hi[k], which have `depth` words in common, that continue with ids[k]."""
-        return self._search(lo, hi, depth, ids, False), self._search(lo, hi, depth, ids, True)
+    def narrowed(
+        self, lo: Int64s, hi: Int64s, depth: int, ids: Int64s, last: Int64s | None = None
+    ) -> tuple[Int64s, Int64s]:
+        """The suffixes among lo[k]:hi[k], which have `depth` words in common, that continue with ids[k], or with a word
+        from ids[k] to last[k]."""
+        return self._search(lo, hi, depth, ids, False), self._search(lo, hi, depth, ids if last is None else last, True)
 
     def _search(self, lo: Int64s, hi: Int64s, depth: int, ids: Int64s, after: bool) -> Int64s:
         """The first of the suffixes lo[k]:hi[k] whose word `depth` is at least (after: greater than) ids[k]."""

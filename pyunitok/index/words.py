@@ -89,7 +89,8 @@ class WordIndex:
         self._index = index
         self.lexicon, self.shards, self.is_current = open_words(index.folder, index.manifest)
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """InputError if the index has changed since its words were stored."""
         if not self.is_current:
             raise InputError(
                 f"{self._index.folder} has changed since its words were stored; update them with "
@@ -104,7 +105,7 @@ class WordIndex:
     @cached_property
     def document_sizes(self) -> Int64s:
         """int64[documents]: the number of words of each document."""
-        self._check()
+        self.check()
         sizes = np.zeros(self._index.n_documents, np.int64)
         for number, shard in enumerate(self.shards):
             first = self._index.first_document(number)
@@ -115,7 +116,7 @@ class WordIndex:
 
     def matches(self, query: str, options: WordOptions = EXACT) -> WordMatches:
         """All matches; other methods turn them into hits, documents and neighbours."""
-        self._check()
+        self.check()
         parsed = parse_words(query, self.lexicon, options)
         return WordMatches([find_words(shard, parsed) for shard in self.shards])
 
@@ -212,7 +213,7 @@ class WordIndex:
     ) -> WordCounts:
         """The words of the index, or those that match a query of one word, most frequent first. With ignore_case or
         ignore_accents, words that are then equal are counted as one, which is shown as its most frequent form."""
-        self._check()
+        self.check()
         counts = np.array(self.lexicon.counts)
         counts[0] = 0
         if query is not None:
@@ -229,7 +230,7 @@ class WordIndex:
     def ngrams(self, n: int, min_count: int = 2, limit: int | None = None) -> WordCounts:
         """The sequences of n words of one document that occur at least min_count times, most frequent first. Reads the
         suffix arrays, a few million words per second. `total` and `share` count the sequences found."""
-        self._check()
+        self.check()
         if n < 1 or min_count < 1:
             raise LimitError(f"n and min_count must be at least 1, not {n} and {min_count}")
         grams, counts = frequent_ngrams(self.shards, n, min_count)
@@ -269,6 +270,14 @@ class WordIndex:
         return WordCounts(rows, total, len(ids), approx)
 
     # ------------------------------------------------------------------------------------------------------ places ---
+
+    def documents_at(self, shards: Int64s, begins: Int64s) -> Int64s:
+        """The document of the index that contains word begins[k] of shards[k], for each k."""
+        documents = np.empty(len(begins), np.int64)
+        for number in np.unique(shards).tolist():
+            mask = shards == number
+            documents[mask] = self.shards[number].documents(begins[mask]) + self._index.first_document(number)
+        return documents
 
     def hits_at(self, shards: Int64s, begins: Int64s, ends: Int64s, total: int) -> Hits:
         """The hits for words begins[k]:ends[k] of shards[k]. Takes time linear in the distance to the last mark or the

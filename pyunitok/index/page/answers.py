@@ -226,7 +226,7 @@ def trace(index: Index, parameters: Parameters) -> Answer:
     found = traced(
         index, text_of(parameters), min_bytes=number(parameters, "min", 24, MAX_QUERY_BYTES, 1),
         max_documents=number(parameters, "documents", 10, MAX_TRACED), seed=number(parameters, "seed", 42, 1 << 32),
-        context=number(parameters, "context", 80, MAX_CONTEXT),
+        context=number(parameters, "context", 80, MAX_CONTEXT), normalize=bool(number(parameters, "normalize", 0, 1)),
     )  # fmt: skip
     answer = as_json(index, found)
     for span in answer["spans"]:

@@ -243,10 +243,10 @@ async function drawTrace(place, s) {
     for (const other of text.querySelectorAll("mark")) other.setAttribute("aria-pressed", String(other === mark));
     const lines = make("ol", { class: "hits" });
     for (const one of span.documents) {
-      const letters = Array.from(one.text), end = one.needleOffset + Array.from(span.text).length; // offsets count code points
+      const letters = Array.from(one.text), end = one.needleOffset + one.needleLength; // offsets count code points
       const before = letters.slice(0, one.needleOffset).join(""), after = letters.slice(end).join("");
       const title = one.metadata?.metadata?.title || one.metadata?.metadata?.url || "";
-      lines.append(make("li", {}, hitLine({ document: one.documentIndex, begin: one.begin, end: one.end, source: one.source, before, match: span.text, after }), title ? make("span", { class: "quiet" }, String(title)) : null));
+      lines.append(make("li", {}, hitLine({ document: one.documentIndex, begin: one.begin, end: one.end, source: one.source, before, match: letters.slice(one.needleOffset, end).join(""), after }), title ? make("span", { class: "quiet" }, String(title)) : null));
     }
     const n = span.documents.length;
     list.replaceChildren(make("p", {}, `This part also occurs in the corpus: ${occurrences(span.count, answer.approx)}${n ? `; ${n === 1 ? "one document" : `${n} documents`} below` : ""}.`), lines);

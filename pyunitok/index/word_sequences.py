@@ -1,0 +1,167 @@
+r"""WordSequences: which sequences of words of a text occur in an index, ignoring case and all that is between words.
+
+Spellings of a word that differ in case have consecutive ids (lexicon.py), so each word of the text is a range of ids.
+The suffixes that begin with a sequence of such ranges are several runs of a suffix array, one for each spelling:
+
+    "the fox"    ranges  [the, The, THE] [fox, Fox]     runs  the fox │ the Fox │ The fox …
+
+The runs of many sequences are extended together, word by word. Few runs have many words, so to extend long sequences
+further, the occurrences of their first words are compared with the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from pyunitok.corpus.words import word_bounds
+from pyunitok.index.hits import Int64s
+from pyunitok.index.lexicon import CASE, WordLexicon
+from pyunitok.index.word_matches import ShardMatches
+from pyunitok.index.word_shard import WordShard
+from pyunitok.index.words import WordIndex, WordMatches
+
+N_EXTENDED = 12  # words of a sequence that runs are extended to; longer ones are compared
+MAX_COMPARED = 4096  # occurrences of the first words of a sequence; of more, runs are extended further
+BLOCK = 64  # words compared at a time
+NONE = np.empty(0, np.int64)
+
+
+class SuffixRuns(NamedTuple):
+    """Suffixes lo[k]:hi[k] of a shard, which begin with a sequence of words; owners[k] is the number of the sequence.
+    Ordered by owner."""
+
+    owners: Int64s
+    lo: Int64s
+    hi: Int64s
+
+    def of(self, owner: int) -> SuffixRuns:
+        begin, end = np.searchsorted(self.owners, (owner, owner + 1)).tolist()
+        return SuffixRuns(*(column[begin:end] for column in self))
+
+    def at(self, chosen: Int64s) -> SuffixRuns:
+        return SuffixRuns(*(column[chosen] for column in self))
+
+
+class WordSequences:
+    """The words of texts, and where sequences of them occur.
+
+    bounds  int64[n, 2]: the byte ranges of the words in their text
+    starts  int64[texts + 1]: text k has words starts[k] to starts[k + 1] - 1
+    """
+
+    def __init__(self, index: WordIndex, texts: Sequence[bytes]) -> None:
+        index.check()
+        bounds = [word_bounds(text) for text in texts]
+        self.bounds = np.concatenate([np.empty((0, 2), np.int64), *bounds])
+        self.starts = np.cumsum([0, *map(len, bounds)], dtype=np.int64)
+        self.shards = index.shards
+        words = [text[a:b].decode() for text, part in zip(texts, bounds, strict=True) for a, b in part.tolist()]
+        self._first, self._last = _ranges(words, index.lexicon)
+
+    def windows(self, n: int) -> tuple[Int64s, Int64s, list[SuffixRuns]]:
+        """Sequences of n words. Returns int64[texts + 1], which of them belong to each text, their counts, and their
+        runs in each shard."""
+        sizes = np.maximum(0, np.diff(self.starts) - n + 1)
+        offsets = np.cumsum(np.append(0, sizes))
+        firsts = np.arange(offsets[-1]) + np.repeat(self.starts[:-1] - offsets[:-1], sizes)
+        runs = [self.extended(shard, firsts, np.full(len(firsts), n))[1] for shard in self.shards]
+        counts = np.zeros(len(firsts), np.int64)
+        for part in runs:
+            counts += np.bincount(part.owners, part.hi - part.lo, len(firsts)).astype(np.int64)
+        return offsets, counts, runs
+
+    def matches(self, ranges: Int64s) -> list[WordMatches]:
+        """The occurrences of words ranges[k, 0] to ranges[k, 1] - 1, for each k."""
+        lengths = np.minimum(ranges[:, 1] - ranges[:, 0], N_EXTENDED)
+        runs = [self.extended(shard, ranges[:, 0], lengths)[1] for shard in self.shards]
+        return [
+            WordMatches([self.compared(number, part.of(k), first, last) for number, part in enumerate(runs)])
+            for k, (first, last) in enumerate(ranges.tolist())
+        ]
+
+    def extended(self, shard: WordShard, firsts: Int64s, lengths: Int64s) -> tuple[Int64s, SuffixRuns]:
+        """For sequences of lengths[k] words from word firsts[k] on: how many words from there on occur, and the runs of
+        those that occur completely."""
+        reached, done = np.zeros(len(firsts), np.int64), [SuffixRuns(NONE, NONE, NONE)]
+        owners = np.flatnonzero((lengths > 0) & (self._last[firsts] >= self._first[firsts]))
+        sizes = self._last[firsts[owners]] - self._first[firsts[owners]] + 1
+        owners = np.repeat(owners, sizes)
+        steps = np.arange(len(owners)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        lo, hi = shard.interval(self._first[firsts[owners]] + steps)
+        depth = 0
+        runs = SuffixRuns(owners, lo, hi).at(np.flatnonzero(hi > lo))
+        while len(runs.owners):
+            depth += 1
+            reached[runs.owners] = depth
+            is_done = lengths[runs.owners] == depth
+            done.append(runs.at(np.flatnonzero(is_done)))
+            runs = self._next(shard, runs.at(np.flatnonzero(~is_done)), firsts, depth)
+        owners, lo, hi = (np.concatenate(columns) for columns in zip(*done, strict=True))
+        return reached, SuffixRuns(owners, lo, hi).at(np.argsort(owners, kind="stable"))
+
+    def _next(self, shard: WordShard, runs: SuffixRuns, firsts: Int64s, depth: int) -> SuffixRuns:
+        """The runs with one more word."""
+        at = firsts[runs.owners] + depth
+        first, last = self._first[at], self._last[at]
+        lo, hi = shard.narrowed(runs.lo, runs.hi, depth, first, last)
+        found = SuffixRuns(runs.owners, lo, hi)
+        is_mixed = (hi - lo > 1) & (last > first)  # perhaps of several spellings
+        parts = [found.at(np.flatnonzero((hi > lo) & ~is_mixed))]
+        mixed = found.at(np.flatnonzero(is_mixed))
+        while len(mixed.owners):
+            word = shard.at(shard.positions(mixed.lo) + depth)
+            ends = shard.narrowed(mixed.lo, mixed.hi, depth, word)[1]
+            parts.append(SuffixRuns(mixed.owners, mixed.lo, ends))
+            mixed = SuffixRuns(mixed.owners, ends, mixed.hi).at(np.flatnonzero(mixed.hi > ends))
+        return SuffixRuns(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+    def compared(self, number: int, runs: SuffixRuns, first: int, last: int) -> ShardMatches:
+        """The occurrences in a shard of words first to last - 1, of which `runs` have the first N_EXTENDED."""
+        shard, depth = self.shards[number], min(last - first, N_EXTENDED)
+        firsts = np.array([first])
+        runs = SuffixRuns(np.zeros_like(runs.owners), runs.lo, runs.hi)
+        while depth < last - first and int((runs.hi - runs.lo).sum()) > MAX_COMPARED:
+            runs, depth = self._next(shard, runs, firsts, depth), depth + 1
+        found = ShardMatches(shard, runs.lo, runs.hi, depth, NONE, NONE)
+        if depth == last - first:
+            return found
+        begins = found.in_order()[0]
+        for distance in range(depth, last - first, BLOCK):
+            near = np.arange(distance, min(distance + BLOCK, last - first))
+            words = shard.at((begins[:, None] + near).ravel()).reshape(-1, len(near))
+            inside = (words >= self._first[first + near]) & (words <= self._last[first + near])
+            begins = begins[inside.all(axis=1)]
+        return ShardMatches(shard, None, NONE, 0, begins, begins + last - first)
+
+
+class SequenceSearch:
+    """A predicate: whether words first to last - 1 of a text occur. Short sequences are looked up in a table."""
+
+    def __init__(self, text: WordSequences) -> None:
+        n = len(text.bounds)
+        self._text, firsts = text, np.arange(n)
+        lengths = np.minimum(N_EXTENDED, n - firsts)
+        found = [text.extended(shard, firsts, lengths) for shard in text.shards]
+        self._reached = np.max([np.zeros(n, np.int64), *(reached for reached, _ in found)], axis=0).tolist()
+        self._runs = [runs for _, runs in found]
+
+    def __call__(self, first: int, last: int) -> bool:
+        if last - first <= N_EXTENDED or self._reached[first] < N_EXTENDED:
+            return bool(self._reached[first] >= last - first)
+        parts = enumerate(runs.of(first) for runs in self._runs)
+        return any(len(self._text.compared(number, runs, first, last)) > 0 for number, runs in parts)
+
+
+def _ranges(words: list[str], lexicon: WordLexicon) -> tuple[Int64s, Int64s]:
+    """The first and the last id of the words that equal each word without case; 1 and 0 if there are none."""
+    known: dict[str, tuple[int, int]] = {}
+    for word in words:
+        form = CASE.of(word)
+        if form not in known:
+            ids = lexicon.ids(form, CASE)
+            known[form] = (int(ids[0]), int(ids[-1])) if len(ids) else (1, 0)
+    ranges = np.array([known[CASE.of(word)] for word in words], np.int64).reshape(-1, 2)
+    return ranges[:, 0], ranges[:, 1]
