@@ -74,7 +74,7 @@ def decontaminate(bench: Bench, gigabytes: float, threads: int, grams: int, hits
                 functions[f"datatrove {name}"]()
             found = [id_ for path in sorted((folder / "datatrove/clean").iterdir()) for id_ in _ids(path)]
             if found != kept["part"]:
-                raise fail("datatrove keeps other documents")
+                raise fail("datatrove keeps different documents")
         seconds = bench.interleave(functions)
         argv = _command(folder, threads, "all")
         peak = usage(argv).peak_bytes
@@ -112,7 +112,7 @@ def deduplicate(bench: Bench, gigabytes: float, threads: int, hits: float) -> Re
             run(argv[name])
         before, after = ((folder / "all" / name).read_text() for name in ("c.jsonl", "out.jsonl"))
         if any(after.count(one) != min(1, before.count(one)) for one in paragraphs[:20]):
-            raise fail("a paragraph does not remain once")
+            raise fail("a paragraph does not remain exactly once")
         seconds = bench.interleave({name: partial(run, argv[name]) for name in sizes})
         peak = usage(argv["all"]).peak_bytes
     report = bench.report(f"deduplicate: {gigabytes} GB of JSON lines, {threads} threads")

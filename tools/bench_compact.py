@@ -90,7 +90,7 @@ def _text_bytes(index: Index) -> int:
 
 
 def measure_build(bench: Bench, report: Report, index: Index, folder: Path) -> None:
-    """Sorting and compressing on one thread, as a command, less an empty run; and its peak memory."""
+    """Time the command on one thread, which sorts and compresses, minus an empty run; and its peak memory."""
     argv = [*command(), "index", str(folder / "ids"), "--threads", "1", "--overwrite", "--max-memory", "64G", "-o"]
     for what, options in KINDS.items():
         used = [usage([*argv, str(folder / "built"), *options]) for _ in range(bench.n)]
