@@ -133,7 +133,7 @@ void unitok_search_tokens(const unitok_search_shard *shard, const uint32_t *ids,
                           int64_t *lo, int64_t *hi);
 
 /* Lists the distinct tokens that follow the first `depth` tokens of suffixes lo..hi-1, which must
- * all begin with the same `depth` tokens, by ascending rank, and how often each follows. Returns
+ * all begin with the same `depth` tokens, in ascending order of rank, and how often each follows. Returns
  * their number, and writes the first `capacity`. O(distinct * log n). */
 int64_t unitok_search_next(const unitok_search_shard *shard, int64_t lo, int64_t hi, int64_t depth,
                            uint32_t *ids, int64_t *counts, int64_t capacity);

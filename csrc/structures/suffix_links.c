@@ -1,4 +1,4 @@
-/* suffix_links.c - visits the nodes of a trie by ascending depth, with their suffixes */
+/* suffix_links.c - visits the nodes of a trie in order of depth, with their suffixes */
 
 #include "structures/suffix_links.h"
 

@@ -2,7 +2,7 @@
  *
  * The suffix of a node is the longest proper suffix of its string that is also a node; if no child
  * of a node matches the next byte of a text, the search continues at its suffix. It is found
- * through the suffix of the parent, which is shorter, so nodes are visited by ascending depth:
+ * through the suffix of the parent, which is shorter, so nodes are visited in order of depth:
  *
  *     pieces  "she" "he" "ers"       visited   s h e | sh he er | she ers
  *                                    suffix    . . .   h  e  .    he  s          . is the root
