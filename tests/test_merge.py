@@ -136,7 +136,7 @@ def test_incomplete_sets_of_shards(toy, corpus):
     fifth = make(toy, corpus, "part", (3, 5))
     with pytest.raises(OutputError, match=r"part.3-of-5 does not match .*: number of shards 5 instead of 4"):
         merge([*parts[:3], fifth], ids)
-    with pytest.raises(OutputError, match=r"number of shards None instead of 4"):
+    with pytest.raises(OutputError, match=r"number of shards none instead of 4"):
         merge([*parts, make(toy, corpus, "whole")], ids)
     (corpus / "in/1.txt").write_bytes(b"more")
     late = make(toy, corpus, "late", (3, 4))
@@ -148,7 +148,7 @@ def test_incomplete_sets_of_shards(toy, corpus):
 def test_parts_that_do_not_match(toy, corpus):
     part, ids = make(toy, corpus, "part"), corpus / "ids"
     other_model = Tokenizer.from_pieces(PIECES[:-1], eod=300)
-    for options, message in [({"eod": None}, "eod None instead of 300"), ({"toy": other_model}, "model sha256 ")]:
+    for options, message in [({"eod": None}, "eod none instead of 300"), ({"toy": other_model}, "model sha256 ")]:
         other = make(options.pop("toy", toy), corpus, "other", **options, overwrite=True)
         with pytest.raises(OutputError, match=rf"other does not match .*part: {message}"):
             merge([part, other], ids)

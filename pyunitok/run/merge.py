@@ -180,12 +180,16 @@ _OF_SHARDS: dict[str, Callable[[Part], Any]] = {
 def _check_match(first: Part, part: Part) -> None:
     common = _OF_PARTS | (_OF_SHARDS if first.manifest.shard else {})
     differ = [
-        f"{name} {value_of(part)} instead of {value_of(first)}"
+        f"{name} {_shown(value_of(part))} instead of {_shown(value_of(first))}"
         for name, value_of in common.items()
         if value_of(first) != value_of(part)
     ]
     if differ:
         raise OutputError(f"{part.path} does not match {first.path}: {'; '.join(differ)}")
+
+
+def _shown(value: Any) -> Any:
+    return "none" if value is None else value
 
 
 def _check_shards(parts: Sequence[Part]) -> None:
@@ -276,7 +280,7 @@ def _identity(part: Part) -> InputFile:
 def _differences(finished: Manifest, merged: Manifest) -> list[str]:
     """How a finished OUT differs from the join of these parts."""
     names = ("model", "eod", "dtype", "algorithm", "tokens", "documents", "bytes", "run")
-    differ = [f"{name}: {getattr(finished, name)} instead of {getattr(merged, name)}" for name in names
+    differ = [f"{name}: {_shown(getattr(finished, name))} instead of {_shown(getattr(merged, name))}" for name in names
               if getattr(finished, name) != getattr(merged, name)]  # fmt: skip
     return differ or ([] if finished.inputs == merged.inputs else ["inputs"])
 
