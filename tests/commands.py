@@ -10,6 +10,7 @@ import contextlib
 import io
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -99,3 +100,17 @@ def _working_in(folder: Path) -> Iterator[None]:  # contextlib.chdir is not in P
         yield
     finally:
         os.chdir(before)
+
+
+@contextlib.contextmanager
+def serving(index: Path) -> Iterator[str]:
+    """The address of a server process that the command starts for an index."""
+    command = [sys.executable, "-m", "pyunitok", "serve", str(index), "--port", "0"]
+    with subprocess.Popen(command, env=environment(PYTHONUNBUFFERED="1"), stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        found = re.search(r"http://\S+", server.stdout.readline())
+        assert found is not None
+        try:
+            yield found[0]
+        finally:
+            server.terminate()

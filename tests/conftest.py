@@ -7,9 +7,11 @@ PYUNITOK_SHARED=folder pytest                               the folder of the sh
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
@@ -36,6 +38,10 @@ def fewer(times: int) -> settings:
 SHARED = Path(os.environ.get("PYUNITOK_SHARED") or Path(__file__).resolve().parents[2] / "shared")
 CPUS = [name for name in library.CPUS if library.cpu_supported(name)]
 ENGINES = list(library.ENGINES)
+CHROMIUM_FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
 PIECES = [bytes([byte]) for byte in range(256)]
 PIECES += [b"the", b" the", b"aa", b"aaaa", b"\n\n", "である".encode(), b"ab" * 20]
 
@@ -93,6 +99,34 @@ def rwkv(rwkv_path: Path) -> Tokenizer:
 def toy() -> Tokenizer:
     """A greedy model of PIECES, with 300 as its eod."""
     return Tokenizer.from_pieces(PIECES, eod=300)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium. Skips the test if it or playwright is not installed."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium")
+    if not chromium:
+        pytest.skip("chromium is not installed")
+    with playwright.sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=chromium, args=CHROMIUM_FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(params=[1280, 390])
+def page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
+    """A page in Chromium at desktop and phone widths. It must not report errors or become wider than the window."""
+    context = browser.new_context(viewport={"width": request.param, "height": 800})
+    page = context.new_page()
+    page.set_default_timeout(30_000)
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    yield page
+    assert not [problem for problem in problems if "status of 400" not in problem]
+    assert page.evaluate("document.documentElement.scrollWidth") <= request.param
+    context.close()
 
 
 def heed_interrupts() -> None:

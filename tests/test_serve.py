@@ -8,10 +8,7 @@ import http.client
 import io
 import json
 import re
-import shutil
 import socket
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -36,11 +33,6 @@ from pyunitok.index.page.app import STATIC, make_app
 from pyunitok.tokens import page as reports
 
 ROOT = Path(__file__).resolve().parents[1]
-CHROMIUM = shutil.which("chromium")
-FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 TEXTS = {
     "a.txt": b"the cat sat on the mat\nthe the <b>bold</b> cat",
     "b.txt": "<script>document.title='bad'</script> שלום עולם, 日本語の文章。日本語 \U0001f600 end".encode(),
@@ -357,48 +349,10 @@ def test_the_page_does_not_contact_other_hosts():
 # ------------------------------------------------------------------------------------------------------- in a browser
 
 
-@contextlib.contextmanager
-def serving(index):
-    """The address of a server process that the command starts for an index."""
-    command = [sys.executable, "-m", "pyunitok", "serve", str(index), "--port", "0"]
-    env = commands.environment(PYTHONUNBUFFERED="1")
-    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as server:
-        line = server.stdout.readline()
-        try:
-            yield re.search(r"http://\S+", line)[0]
-        finally:
-            server.terminate()
-
-
 @pytest.fixture(scope="module")
 def address(folder):
-    with serving(folder / "idx") as ret:
+    with commands.serving(folder / "idx") as ret:
         yield ret
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api")
-    if not CHROMIUM:
-        pytest.skip("chromium is not installed")
-    with playwright.sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(params=[1280, 390])
-def page(browser, request):
-    context = browser.new_context(viewport={"width": request.param, "height": 800})
-    page = context.new_page()
-    page.set_default_timeout(30_000)
-    problems: list[str] = []
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-    yield page
-    assert not [problem for problem in problems if "status of 400" not in problem]
-    assert page.evaluate("document.documentElement.scrollWidth") <= request.param
-    context.close()
 
 
 def open_hits(page, address, query):
@@ -642,7 +596,7 @@ def test_words_on_the_page(page, tmp_path):
     tokenize(tmp_path / "a.jsonl", tmp_path / "ids")
     build_index([tmp_path / "ids"], tmp_path / "idx")
     add_words(tmp_path / "idx")
-    with serving(tmp_path / "idx") as address:
+    with commands.serving(tmp_path / "idx") as address:
         page.goto(address + "?q=THE+cat")
         page.wait_for_selector("#mode:not([hidden])")
         page.wait_for_selector("#view:not(.loading)")

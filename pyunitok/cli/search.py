@@ -21,6 +21,7 @@ from pyunitok.cli.search_words import ONLY_WORDS, SECTION, answer_words, is_abou
 from pyunitok.cli.sections import Sectioned
 from pyunitok.errors import count as counted
 from pyunitok.errors import printable
+from pyunitok.index import text_answers
 from pyunitok.index.concordance import Line, aligned, as_record, concordance, spreadsheet_cell
 from pyunitok.index.hit_metadata import metadata_of, rows_of_hits
 from pyunitok.index.hits import Hit
@@ -267,16 +268,11 @@ def _probability(name: str) -> Callable[[Any, Any, dict[str, Any]], dict[str, An
 
 def _all_of(index: Any, _: Any, options: dict[str, Any]) -> dict[str, Any]:
     clauses = [[_parse(term, options) for term in clause.split("|")] for clause in options["all_of"]]
-    count = index.count(all_of=clauses, within=options["within"])
-    return {"count": int(count), "approx": count.approx}
+    return text_answers.all_of(index, clauses, options["within"])
 
 
 def _ngrams(index: Any, _: Any, options: dict[str, Any]) -> dict[str, Any]:
-    found = index.ngrams(options["ngrams"], options["min_count"], options["offset"] + options["limit"])
-    rows = []
-    for gram, count in _page(list(zip(found.ids.tolist(), found.counts.tolist(), strict=True)), options):
-        rows.append({"text": _text(b"".join(map(index.tables.text_of, gram))), "count": count, "ids": gram})
-    return {"ngrams": rows}
+    return text_answers.ngrams(index, options["ngrams"], options["min_count"], options["offset"], options["limit"])
 
 
 def _sample(index: Any, query: Any, options: dict[str, Any]) -> dict[str, Any]:
@@ -286,32 +282,14 @@ def _sample(index: Any, query: Any, options: dict[str, Any]) -> dict[str, Any]:
 
 def _overlap(index: Any, _: Any, options: dict[str, Any]) -> dict[str, Any]:
     lines = Path(options["overlap"]).read_bytes().splitlines()
-    found = index.overlap(lines, options["window"], options["unit"], normalize=options["normalize"])
-    rows: list[dict[str, Any]] = []
-    n_hits = found.hits().tolist()
-    for k, hits in enumerate(n_hits):
-        part = slice(int(found.offsets[k]), int(found.offsets[k + 1]))
-        row: dict[str, Any] = {"line": k + 1, "short": bool(found.is_short[k]), "windows": part.stop - part.start}
-        row |= {"found": hits, "share": round(float(found.share[k]), 4)}
-        row["most_frequent"] = int(found.counts[part].max()) if hits else 0
-        rows.append(row | {"document": int(found.documents[k]) if hits else None})
-    return {
-        "window": options["window"], "unit": options["unit"], "lines": len(rows), "approx": found.approx,
-        "lines_found": sum(map(bool, n_hits)), "lines_short": int(found.is_short.sum()), "overlap": rows,
-    }  # fmt: skip
+    chosen = (options["window"], options["unit"], options["normalize"])
+    return text_answers.overlap(index, lines, *chosen)
 
 
 def _spans(index: Any, _: Any, options: dict[str, Any]) -> dict[str, Any]:
     text = Path(options["spans"]).read_bytes()
-    found = index.spans(
-        text, options["span_bytes"], whole_words=options["whole_words"], normalize=options["normalize"]
-    )  # fmt: skip
-    rows = []
-    columns = (found.begins, found.ends, found.counts, found.documents)
-    for begin, end, count, document in zip(*(column.tolist() for column in columns), strict=True):
-        row = {"begin": begin, "end": end, "count": count, "document": document}
-        rows.append(row | {"source": index.source(document), "text": _text(found.text[begin:end])})
-    return {"approx": found.approx, "spans": _page(rows, options)}
+    chosen = (options["span_bytes"], options["whole_words"], options["normalize"], options["offset"], options["limit"])
+    return text_answers.spans(index, text, *chosen)
 
 
 def as_text(answer: dict[str, Any], indent: int | None = None) -> str:

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from pyunitok.index.concordance import Line, as_record
 from pyunitok.index.groups import count_by, documents_where, facets, find_where
 from pyunitok.index.hit_metadata import metadata_of
@@ -51,7 +53,8 @@ def groups(index: Index, query: Query, by: str, where: Sequence[str], words: Wor
     """Hits by the values of a field, in the order of the values."""
     found = count_by(index, query, by, where=where, words=words)
     rows = [_renamed(asdict(group)) for group in found]
-    return {"count": sum(group.hits for group in found), "approx": False, "by": by, "groups": rows}
+    approx = _is_estimated(index, query, words)
+    return {"count": sum(group.hits for group in found), "approx": approx, "by": by, "groups": rows}
 
 
 def most_frequent(
@@ -63,7 +66,26 @@ def most_frequent(
         for facet in facets(index, query, fields, where=where, limit=limit, words=words)
         for row in facet.rows
     ]
-    return {"facets": rows}
+    return {"approx": _is_estimated(index, query, words), "facets": rows}
+
+
+def values(index: Index, fields: Sequence[str], limit: int) -> Answer:
+    """The values of fields that most documents of the index have."""
+    rows = []
+    for name in fields or index.fields.names:
+        field = index.fields.field(name)
+        documents = np.bincount(field.codes, minlength=len(field.values) + 1)[1:]
+        for k in np.argsort(-documents, kind="stable")[:limit].tolist():
+            rows.append({"field": name, "value": field.values[k], "documents": int(documents[k])})
+    return {"values": rows}
+
+
+def _is_estimated(index: Index, query: Query, words: WordOptions | None) -> bool:
+    """Whether the documents of a query are those of a sample, or of a search that was cut short."""
+    if words is not None:
+        return False
+    count = index.count(query)
+    return count.approx or index.sample_size(count) is not None
 
 
 def _renamed(row: dict[str, Any]) -> dict[str, Any]:

@@ -66,7 +66,7 @@ class Index(BatchSearch):
         if (query is None) == (all_of is None) or (within is not None and all_of is None):
             raise LimitError("count takes either a text or all_of=; within= requires all_of=")
         if all_of is not None:
-            return self.count_all_of(all_of, within)
+            return self.count_all_of(all_of, within, max_work=max_work)
         assert query is not None
         return super().count(query, max_work=max_work)
 

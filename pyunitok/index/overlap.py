@@ -106,7 +106,8 @@ class Overlaps(TokenSearch):
         return WordIndex(self)
 
     def overlap(
-        self, texts: Iterable[Text], n: int = 13, unit: Unit = "words", *, normalize: bool = False
+        self, texts: Iterable[Text], n: int = 13, unit: Unit = "words", *, normalize: bool = False,
+        max_work: int | None = None,
     ) -> Overlap:  # fmt: skip
         """Count every window of n words, bytes or tokens of each text in the corpus, for example to measure the
         contamination of a test set.
@@ -117,6 +118,7 @@ class Overlaps(TokenSearch):
 
         normalize  a window of words occurs if a document contains the same words in succession, ignoring case and
                    everything between words; requires `index --words`
+        max_work   the budget of each window; has no effect on normalized words
         """
         if n < 1:
             raise LimitError(f"n must be at least 1, not {n}")
@@ -125,7 +127,9 @@ class Overlaps(TokenSearch):
         if normalize and unit != "words":
             raise LimitError(f"only words can be normalized, not {unit}")
         given = (self._as_indexed(as_bytes(text)) for text in texts)
-        parts = list(self._word_windows(given, n) if normalize else (self._windows(text, n, unit) for text in given))
+        parts = list(
+            self._word_windows(given, n) if normalize else (self._windows(text, n, unit, max_work) for text in given)
+        )
         return Overlap(
             n,
             unit,
@@ -141,7 +145,7 @@ class Overlaps(TokenSearch):
 
     def spans(
         self, text: Text, min_bytes: int = 24, max_count: int | None = None, *, whole_words: bool = False,
-        normalize: bool = False,
+        normalize: bool = False, max_work: int | None = None,
     ) -> Spans:  # fmt: skip
         """Find the parts of a text that occur in the corpus and are not within a longer such part.
 
@@ -150,6 +154,7 @@ class Overlaps(TokenSearch):
         whole_words  parts begin and end at word boundaries; otherwise at character boundaries
         normalize    parts are sequences of words, and occur if a document contains the same words in succession,
                      ignoring case and everything between words; requires `index --words`
+        max_work     the budget of each search; has no effect on normalized words
 
         This takes about 20 to 50 searches per span, and 6 to 8 for every 10 to 20 bytes of text between spans. A search
         takes a few µs, and 1 to 10 ns per byte.
@@ -160,10 +165,11 @@ class Overlaps(TokenSearch):
         if normalize:
             return self._word_spans(data, min_bytes, max_count)
         bounds = word_bounds(data) if whole_words else character_bounds(data)
-        search = _Occurrence(self, data, bounds)
+        search = _Occurrence(self, data, bounds, max_work)
         found = _longest_ranges(bounds, min_bytes, search)
         begins, ends = bounds[found[:, 0], 0], bounds[found[:, 1] - 1, 1]
-        counts, is_cut = self.count_batch([data[a:b] for a, b in zip(begins.tolist(), ends.tolist(), strict=True)])
+        parts = [data[a:b] for a, b in zip(begins.tolist(), ends.tolist(), strict=True)]
+        counts, is_cut = self.count_batch(parts, max_work=max_work)
         kept = np.ones(len(counts), np.bool_) if max_count is None else counts <= max_count
         begins, ends, counts = begins[kept], ends[kept], counts[kept]
         documents = [self._document_with(data[a:b]) for a, b in zip(begins.tolist(), ends.tolist(), strict=True)]
@@ -174,11 +180,12 @@ class Overlaps(TokenSearch):
         """The text as the index contains it: after encoding and decoding."""
         return self.tokenizer.decode_bytes(self.tokenizer.encode(text)) if self.normalizes else text
 
-    def _windows(self, text: bytes, n: int, unit: Unit) -> _Windows:
+    def _windows(self, text: bytes, n: int, unit: Unit, max_work: int | None) -> _Windows:
         bounds = self._units(text, unit)
         begins, ends = _window_bounds(bounds, n)
         counts, is_cut = self.count_batch(
-            Packed.from_documents(text[a:b] for a, b in zip(begins.tolist(), ends.tolist(), strict=True))
+            Packed.from_documents(text[a:b] for a, b in zip(begins.tolist(), ends.tolist(), strict=True)),
+            max_work=max_work,
         )
         return _summarized(
             bounds, n, counts, bool(is_cut.any()), lambda best: self._document_with(text[begins[best] : ends[best]])
@@ -282,13 +289,13 @@ def joined(columns: Iterable[Int64s]) -> Int64s:
 class _Occurrence:
     """A predicate: whether units [first, last) of a text occur in the corpus."""
 
-    def __init__(self, index: Overlaps, text: bytes, bounds: Int64s) -> None:
-        self.index, self.text = index, text
+    def __init__(self, index: Overlaps, text: bytes, bounds: Int64s, max_work: int | None) -> None:
+        self.index, self.text, self.max_work = index, text, max_work
         self.begins, self.ends = bounds[:, 0].tolist(), bounds[:, 1].tolist()
         self.approx = False
 
     def __call__(self, first: int, last: int) -> bool:
-        count = self.index.count(self.text[self.begins[first] : self.ends[last - 1]])
+        count = self.index.count(self.text[self.begins[first] : self.ends[last - 1]], max_work=self.max_work)
         self.approx |= count.approx
         return count > 0
 

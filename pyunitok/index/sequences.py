@@ -137,12 +137,15 @@ class TokenSearch(TextSearch):
         runs = [np.array([(*shard.tokens_of(ids), 0, 0)], c_search.RUN) for shard in self.c]
         return Occurrences(runs, self.shards)
 
-    def count_all_of(self, all_of: Sequence[Sequence[Query]], within: int | None = None) -> Count:
+    def count_all_of(
+        self, all_of: Sequence[Sequence[Query]], within: int | None = None, *, max_work: int | None = None
+    ) -> Count:
         """Count the occurrences of the rarest clause that have a match of every other clause in the same document, at
         most `within` tokens before or after.
 
-        all_of  clauses of alternative terms: [["cat", "dog"], ["house"]] means (cat or dog) and house. A term is text,
-                which is also found inside tokens, or a sequence of ids
+        all_of    clauses of alternative terms: [["cat", "dog"], ["house"]] means (cat or dog) and house. A term is
+                  text, which is also found inside tokens, or a sequence of ids
+        max_work  the budget of each term that is text
 
         Reads all occurrences of every term, which take 8 bytes of memory each. infini-gram's count_cnf returns the same
         count for two clauses in a single document, but can miss occurrences if there are several documents: it rejects
@@ -152,7 +155,10 @@ class TokenSearch(TextSearch):
             raise LimitError("all_of needs at least one clause, and every clause at least one term")
         approx, clauses = False, []
         for clause in all_of:
-            terms = [self.find_all(t) if isinstance(t, str | bytes) else self._found(self.ids(t)) for t in clause]
+            terms = [
+                self.find_all(t, max_work=max_work) if isinstance(t, str | bytes) else self._found(self.ids(t))
+                for t in clause
+            ]
             approx |= any(term.approx for term in terms)
             clauses.append(terms)
         clauses.sort(key=lambda terms: sum(term.total for term in terms))

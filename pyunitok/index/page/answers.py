@@ -29,6 +29,7 @@ from pyunitok.index.page.parameters import (
     with_name,
 )  # fmt: skip
 from pyunitok.index.page.statistic_requests import STATISTIC_REQUESTS
+from pyunitok.index.page.text_requests import TEXT_REQUESTS
 from pyunitok.index.page.word_requests import WORD_REQUESTS
 from pyunitok.index.trace import as_json
 from pyunitok.index.trace import trace as traced
@@ -52,6 +53,7 @@ def info(index: Index, _: Parameters) -> Answer:
         "folder": index.folder.name, "tokens": index.n_tokens, "documents": index.n_documents,
         "shards": len(index.shards), "model": index.tokenizer.name, "normalizes": index.normalizes,
         "sources": len(sources), "examples": examples(index), "words": index.has_words,
+        "fields": index.fields.names if index.fields.is_current else [],
     }  # fmt: skip
 
 
@@ -239,14 +241,19 @@ def trace(index: Index, parameters: Parameters) -> Answer:
 ANSWERS: dict[str, Callable[[Index, Parameters], Answer]] = {
     "info": info, "count": count, "hits": hits, "next": _neighbours("next"), "previous": _neighbours("previous"),
     "sources": sources, "document": document, "trace": trace, **WORD_REQUESTS,
-    **FIELD_REQUESTS, **STATISTIC_REQUESTS,
+    **FIELD_REQUESTS, **STATISTIC_REQUESTS, **TEXT_REQUESTS,
 }  # fmt: skip
 
+_HIT_COLUMNS = ("document", "begin", "end", "source", "before", "match", "after")
 # The CSV columns of an answer without rows.
 COLUMNS: dict[str, tuple[str, ...]] = {
-    "hits": ("document", "begin", "end", "source", "before", "match", "after"),
+    "hits": _HIT_COLUMNS,
     "next": ("text", "is_text", "count", "share"), "previous": ("text", "is_text", "count", "share"),
-    "sources": ("source", "count", "documents"),
+    "sources": ("source", "count", "documents"), "filtered": _HIT_COLUMNS, "word_hits": _HIT_COLUMNS,
+    "groups": ("value", "count", "documents", "words", "per_million"),
+    "facets": ("field", "value", "count", "documents"), "values": ("field", "value", "documents"),
+    "ngrams": ("text", "count", "ids"), "spans": ("begin", "end", "count", "document", "source", "text"),
+    "overlap": ("line", "short", "windows", "found", "share", "most_frequent", "document", "text"),
 }  # fmt: skip
 
 
@@ -254,8 +261,8 @@ def rows_of(answer: Answer) -> list[dict[str, Any]]:
     """The CSV rows of an answer: its list of records, or the answer itself if it has no list."""
     if "hits" in answer:
         return rows_of_hits(answer)
-    for value in answer.values():
-        if isinstance(value, list) and all(isinstance(row, dict) for row in value):
+    for name, value in answer.items():
+        if name != "fields" and isinstance(value, list) and all(isinstance(row, dict) for row in value):
             return [dict(row) for row in value]
     return [answer]
 

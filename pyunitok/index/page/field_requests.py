@@ -12,29 +12,27 @@ from pyunitok.index.opened import Index
 from pyunitok.index.page.parameters import (
     MAX_CONTEXT,
     MAX_LIMIT,
-    MAX_SCANNED,
     Answer,
     BadRequest,
     Parameters,
+    check_hits,
+    conditions_of,
     number,
     text_of,
     with_name,
 )
 from pyunitok.index.page.word_requests import options_of
 
-MAX_CONDITIONS = 10
 
-
-def _query(index: Index, parameters: Parameters) -> tuple[Any, Any, Any]:
-    """Returns (query, conditions, options for words or None). BadRequest if it has too many hits to read."""
-    where, text = parameters.get("where", []), text_of(parameters)
-    if len(where) > MAX_CONDITIONS:
-        raise BadRequest(f"expected at most {MAX_CONDITIONS} where parameters")
-    words = options_of(parameters) if number(parameters, "words", 0, 1) else None
-    query = text if words is None else text.decode("utf-8", "surrogateescape")
-    n = index.count(text) if words is None else index.words.count(str(query), words)
-    if n > MAX_SCANNED:
-        raise BadRequest(f"this query has over {MAX_SCANNED:,} hits, too many to read; make it more specific")
+def _query(index: Index, parameters: Parameters, samples: bool) -> tuple[Any, Any, Any]:
+    """Returns (query, conditions, options for words or None). BadRequest if it has too many hits to read; `samples` is
+    explained at check_hits."""
+    where, text = conditions_of(parameters), text_of(parameters)
+    if not number(parameters, "words", 0, 1):
+        check_hits(index, index.count(text), samples=samples)
+        return text, where, None
+    words, query = options_of(parameters), text.decode("utf-8", "surrogateescape")
+    check_hits(index, index.words.count(query, words), samples=True)  # the words know the documents of their hits
     return query, where, words
 
 
@@ -44,7 +42,7 @@ def filtered(index: Index, parameters: Parameters) -> Answer:
     if sort not in ORDERS:
         raise BadRequest(f"sort must be one of {', '.join(ORDERS)}")
     answer = field_answers.filtered_hits(
-        index, *_query(index, parameters), limit=number(parameters, "limit", 50, MAX_LIMIT),
+        index, *_query(index, parameters, samples=False), limit=number(parameters, "limit", 50, MAX_LIMIT),
         offset=number(parameters, "offset", 0, MAX_SORTED), sort=sort, seed=number(parameters, "seed", 0, 1 << 32),
         before=number(parameters, "before", 60, MAX_CONTEXT), after=number(parameters, "after", 60, MAX_CONTEXT),
     )  # fmt: skip
@@ -57,7 +55,7 @@ def filtered(index: Index, parameters: Parameters) -> Answer:
 def groups(index: Index, parameters: Parameters) -> Answer:
     """Hits, documents and rates by the values of the field `by`, which can be @file."""
     by = (parameters.get("by") or ["@file"])[-1]
-    query, where, words = _query(index, parameters)
+    query, where, words = _query(index, parameters, samples=True)
     answer = field_answers.groups(index, query, by, where, words)
     answer["groups"] = answer["groups"][: number(parameters, "limit", 200, MAX_LIMIT)]
     return answer
@@ -65,11 +63,16 @@ def groups(index: Index, parameters: Parameters) -> Answer:
 
 def facets(index: Index, parameters: Parameters) -> Answer:
     """The most frequent values of all stored fields, or of those named by `field`."""
-    query, where, words = _query(index, parameters)
+    query, where, words = _query(index, parameters, samples=True)
     limit = number(parameters, "limit", 10, MAX_LIMIT)
     return field_answers.most_frequent(index, query, parameters.get("field", []), where, words, limit)
 
 
+def values(index: Index, parameters: Parameters) -> Answer:
+    """The values of all stored fields, or of those named by `field`, that most documents of the index have."""
+    return field_answers.values(index, parameters.get("field", []), number(parameters, "limit", 10, MAX_LIMIT))
+
+
 FIELD_REQUESTS: dict[str, Callable[[Index, Parameters], Answer]] = {
-    "filtered": filtered, "groups": groups, "facets": facets,
+    "filtered": filtered, "groups": groups, "facets": facets, "values": values,
 }  # fmt: skip

@@ -9,6 +9,7 @@ from pyunitok.index.opened import Index
 
 MAX_QUERY_BYTES = 10_000
 MAX_LIMIT = 1_000
+MAX_CONDITIONS = 10
 MAX_CONTEXT = 500  # characters on either side of a hit
 MAX_SCANNED = 5_000_000  # the maximum hits that a request sorts or counts by source, which takes about a second
 
@@ -43,3 +44,21 @@ def number(parameters: Parameters, name: str, default: int, most: int, least: in
 def with_name(index: Index, record: Answer, key: str = "source") -> Answer:
     """The record, with the path of its input replaced by IndexInputs.name_of."""
     return record | {key: index.inputs.name_of(record[key])} if isinstance(record.get(key), str) else record
+
+
+def conditions_of(parameters: Parameters, name: str = "where") -> list[str]:
+    """The conditions on fields."""
+    ret = list(parameters.get(name, []))
+    if len(ret) > MAX_CONDITIONS:
+        raise BadRequest(f"expected at most {MAX_CONDITIONS} {name} parameters")
+    return ret
+
+
+def check_hits(index: Index, n_hits: int, *, samples: bool = False) -> None:
+    """BadRequest if a request would read too many hits.
+
+    samples  whether it reads only a sample of the hits in a compact index, which locates them slowly
+    """
+    most = MAX_SCANNED if samples else index.sample_size(1 << 62, MAX_SCANNED)
+    if most is not None and n_hits > most:
+        raise BadRequest(f"this query has over {most:,} hits, too many to read; make it more specific")

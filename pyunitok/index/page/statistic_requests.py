@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pyunitok.errors import LimitError
 from pyunitok.index import statistic_answers
 from pyunitok.index.hits import MAX_SORTED
 from pyunitok.index.opened import Index
-from pyunitok.index.page.parameters import MAX_LIMIT, MAX_SCANNED, Answer, BadRequest, Parameters, number, text_of
+from pyunitok.index.page.parameters import (
+    MAX_LIMIT,
+    Answer,
+    Parameters,
+    check_hits,
+    conditions_of,
+    number,
+    text_of,
+)  # fmt: skip
 from pyunitok.index.page.word_requests import options_of
 
 MAX_SAMPLED = 100_000  # hits whose neighbours a request reads
 MAX_SIDE = 25
+MAX_COUNTED = 1_000_000_000  # the words of the largest index whose keywords are computed while the user waits
 
 
 def _range(parameters: Parameters) -> tuple[int, int, int]:
@@ -36,15 +46,16 @@ def collocations(index: Index, parameters: Parameters) -> Answer:
 def keyness(index: Index, parameters: Parameters) -> Answer:
     """The words of documents that satisfy the conditions `where`, compared with `against` or all other documents."""
     measure = (parameters.get("measure") or ["log_likelihood"])[-1]
-    where, against = parameters.get("where", []), parameters.get("against") or None
+    if index.words.n_words > MAX_COUNTED:
+        raise LimitError(f"keywords of over {MAX_COUNTED:,} words take too long here; use `search --keyness`")
+    where, against = conditions_of(parameters), conditions_of(parameters, "against") or None
     return statistic_answers.keys(index, where, against, options_of(parameters), measure, *_range(parameters))
 
 
 def dispersion(index: Index, parameters: Parameters) -> Answer:
     """How evenly a query is distributed over `parts`, a number or a field."""
     query, options = _query(parameters), options_of(parameters)
-    if index.words.count(query, options) > MAX_SCANNED:
-        raise BadRequest(f"this query has over {MAX_SCANNED:,} hits, too many to read; make it more specific")
+    check_hits(index, index.words.count(query, options), samples=True)  # the words know the places of their hits
     return statistic_answers.spread(index, query, options, (parameters.get("parts") or ["100"])[-1])
 
 
