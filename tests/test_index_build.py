@@ -341,7 +341,7 @@ def test_finished_shards_are_not_built_again(tokens: Path, tmp_path: Path, monke
     monkeypatch.setattr(build_module, "write_shard", write_two)
     with pytest.raises(OutputError, match="no space"):
         build_index([tokens], tmp_path / "idx", shard_tokens=700, threads=1)
-    with pytest.raises(OutputError, match="unfinished index of other files or with other options"):
+    with pytest.raises(OutputError, match="unfinished index of different files or with different options"):
         build_index([tokens], tmp_path / "idx", shard_tokens=800, threads=1)
     first = list(built)
     monkeypatch.setattr(build_module, "write_shard", lambda *a: (built.append(a[1]), real(*a))[1])

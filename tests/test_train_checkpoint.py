@@ -449,7 +449,7 @@ def test_killed_between_the_files(folder: Path, name: str) -> None:
 
 
 def test_a_repeated_call(folder: Path) -> None:
-    """A repeated call opens the existing model. Without a checkpoint or with other options, it replaces the model."""
+    """A repeated call opens the existing model. Without a checkpoint or with different options, it replaces it."""
     options: dict[str, Any] = {"out": "m.model", "checkpoint": "c", **KINDS["bpe"]}
     first = pyunitok.train("0.txt", **options)
     made = Path("m.model").stat().st_ino

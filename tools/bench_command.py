@@ -201,7 +201,7 @@ def _check_beginning(tokenizer: Tokenizer, out: Path, doc: str, text: bytes) -> 
         raise fail("the first ids are not those of encode")
 
 
-# Runs the command with other intervals between checkpoints.
+# Runs the command with different intervals between checkpoints.
 _CODE = """
 import sys
 from pyunitok import cli

@@ -97,7 +97,7 @@ def random_slices(slices: list[bytes], n_bytes: int) -> Iterator[bytes]:
 
 
 def growing(bench: Bench, n_bytes: int, doc_bytes: int = 8000) -> Iterator[bytes]:
-    """JSON lines of all corpora, repeated, each time with other vowels and consonants, for new words."""
+    """JSON lines of all corpora, repeated, each time with different vowels and consonants, for new words."""
     docs = list(slices_in_turn(bench, doc_bytes))
     for seed in count():
         rng = random.Random(seed)

@@ -81,7 +81,7 @@ class ThriftReader:
 
     @staticmethod
     def get_integer(struct: dict[int, Any], number: int, default: int | None = None) -> int:
-        """An integer from a result of struct(). Raises ValueError if it has another type, or is missing without a
+        """An integer from a result of struct(). Raises ValueError if it has a different type, or is missing without a
         default."""
         value = struct.get(number, default)
         if not isinstance(value, int):

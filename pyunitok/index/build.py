@@ -93,8 +93,8 @@ def build_index(
     threads           maximum number of shards to sort at the same time; all cores by default
     add               add the files to the index in the folder; its existing shards, order and columns do not change
     overwrite         replace the index in the folder
-    drop_tokens       with compact: then store the token files in the index and remove them, after all tokens have been
-                      compared; `tokens` can also be the folder of the index itself
+    drop_tokens       with compact: afterwards store the token files in the index, compare all tokens, and remove the
+                      files; `tokens` can also be the folder of the index itself
     model             replaces the model that the token files name
     ray               the address of a Ray cluster that builds the shards: "auto", "local" or HOST:PORT
     on_progress       called from the calling thread
@@ -258,8 +258,8 @@ def _already_there(folder: Path, plan: IndexManifest) -> IndexManifest:
     found = IndexManifest.read(folder)
     if not _same_plan(found, plan):
         raise OutputError(
-            f"{folder} already holds an index of other files or with other options; use --add to add files to it, or "
-            "--overwrite to replace it"
+            f"{folder} already holds an index of different files or with different options; use --add to add files to "
+            "it, or --overwrite to replace it"
         )
     return found
 
@@ -274,8 +274,8 @@ def _begin(
             return
         if not (overwrite and existing):
             raise OutputError(
-                f"{folder} holds an unfinished index of other files or with other options; repeat the first command to "
-                "resume it, or use --overwrite to start over"
+                f"{folder} holds an unfinished index of different files or with different options; repeat the first "
+                "command to resume it, or use --overwrite to start over"
             )
     for found in folder.iterdir():
         if existing is None and SHARD_FILE.fullmatch(found.name):
@@ -508,8 +508,8 @@ def read_ranks(
 
 
 def _sorted_before(source: Path, number: int, digests: list[str]) -> Array:
-    """The suffix array of a shard of an index. Raises OutputError if it is damaged or belongs to tokens with other
-    hashes."""
+    """The suffix array of a shard of an index. Raises OutputError if it is damaged or belongs to tokens with
+    different hashes."""
     record, path = IndexManifest.read(source).shards[number], source / shard_name(number, ".sa")
     sa, digest = np.fromfile(path, "<u4"), ChunkHash()
     for chunk in _chunks(sa):

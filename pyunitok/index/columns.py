@@ -129,7 +129,7 @@ class Columns:
         return self._data[record["offset"] : end].view(np.ndarray).view(dtype)
 
     def problems(self) -> list[str]:
-        """What is wrong with the columns, one sentence each."""
+        """The problems of the columns, one sentence each."""
         ret = []
         for name, record in self._records.items():
             hashed = ChunkHash()

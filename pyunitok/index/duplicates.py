@@ -164,7 +164,7 @@ def drop_repeats(
     kept. Documents keep their order, number and metadata; a document that consists of repeats becomes empty. Metadata
     is kept if all token files have it. An interrupted run starts over.
 
-    Raises OutputError if `out` exists and was written with other options, or if a token file has no manifest.
+    Raises OutputError if `out` exists and was written with different options, or if a token file has no manifest.
     """
     expected = 0
     for number, shard in enumerate(index.shards):

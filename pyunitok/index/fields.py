@@ -143,7 +143,7 @@ class FieldIndex:
 
 
 def field_problems(folder: Path) -> list[str]:
-    """What is wrong with the stored fields of an index, one sentence each."""
+    """The problems of the stored fields of an index, one sentence each."""
     path = folder / FIELDS_NAME
     try:
         return Columns(path, KIND).problems() if path.exists() else []

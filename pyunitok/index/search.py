@@ -451,8 +451,8 @@ class TextSearch:
 def _estimated(counts: Int64s, n_sampled: int, n_hits: int) -> int:
     """How many documents have occurrences, if a random sample of n_sampled of n_hits found `counts` in some of them.
 
-    Adds an estimate of the documents that the sample missed, from those that it met once and twice: the lower bound of
-    Chao and Lin (2012) for sampling without replacement.
+    Adds an estimate of the documents that the sample missed, from those that it contains once and twice: the lower
+    bound of Chao and Lin (2012) for sampling without replacement.
     """
     once, twice = (int(np.count_nonzero(counts == k)) for k in (1, 2))
     share = n_sampled / n_hits

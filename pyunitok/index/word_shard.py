@@ -51,7 +51,7 @@ def open_words(folder: Path, manifest: IndexManifest) -> tuple[WordLexicon, list
 
 
 def columns_problems(folder: Path, manifest: IndexManifest) -> list[str]:
-    """What is wrong with the files of columns in an index, one sentence each."""
+    """The problems of the files of columns in an index, one sentence each."""
     problems = []
     kinds = {path: SHARD if path.name[0].isdigit() else LEXICON for path in sorted(folder.glob("*.words"))}
     for path, kind in kinds.items():

@@ -89,7 +89,7 @@ def _known(file: InputFile) -> InputFile:
 
 
 def _advice(before: Any) -> str:
-    """How to resume a run that used another version of the tokenizers library."""
+    """How to resume a run that used a different version of the tokenizers library."""
     library, _, version = str(before).partition(" ")
     return f" (to continue, pip install {library}=={version})" if library == "tokenizers" else ""
 

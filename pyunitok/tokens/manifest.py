@@ -206,7 +206,7 @@ class Manifest:
 
     @classmethod
     def read(cls, path: Path) -> Manifest:
-        """Raises OutputError if the file is not a manifest or has another format version."""
+        """Raises OutputError if the file is not a manifest or has a different format version."""
         return cls.parse(path.read_bytes(), str(path))
 
     @classmethod

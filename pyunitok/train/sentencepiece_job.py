@@ -1,6 +1,6 @@
 """The trainers of SentencePiece models: options, files and statistics.
 
-Byte-level models have other formats: see byte_level.py.
+Byte-level models have different formats: see byte_level.py.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def huggingface_notes(vocabulary: Vocabulary) -> Sequence[str]:
 
 
 def tiktoken_ranks(vocabulary: Vocabulary) -> bytes:
-    """A file of ranks. Raises VocabularyError if tiktoken would merge in another order."""
+    """A file of ranks. Raises VocabularyError if tiktoken would merge in a different order."""
     name = f"cannot convert {vocabulary.name} to a tiktoken file"
     _check_bytes(vocabulary, name)
     pieces = _normal_pieces(vocabulary)

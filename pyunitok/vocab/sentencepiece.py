@@ -119,7 +119,7 @@ class SentencePieceModel:
             id_ = self.tables.find(piece)
         elif (found := self._special_ids.get(piece)) is not None:
             id_ = found
-        elif piece in self._bytes:  # it may be a piece of another type
+        elif piece in self._bytes:  # it may be a piece of a different type
             id_ = self.tables.find(piece)
         else:
             id_ = self.unknown_id
