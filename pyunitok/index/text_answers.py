@@ -41,7 +41,7 @@ def overlap(
         row: dict[str, Any] = {"line": k + 1, "short": bool(found.is_short[k]), "windows": part.stop - part.start}
         row |= {"found": hits, "share": round(float(found.share[k]), 4)}
         row["most_frequent"] = int(found.counts[part].max()) if hits else 0
-        rows.append(row | {"document": int(found.documents[k]) if hits else None})
+        rows.append(row | {"document": int(found.documents[k]) if found.documents[k] >= 0 else None})
     return {
         "window": window, "unit": unit, "lines": len(rows), "approx": found.approx,
         "lines_found": sum(map(bool, n_hits)), "lines_short": int(found.is_short.sum()), "overlap": rows,
@@ -57,9 +57,10 @@ def spans(
     columns = (found.begins, found.ends, found.counts, found.documents)
     rows = []
     for begin, end, count, document in zip(*(column.tolist() for column in columns), strict=True):
-        row = {"begin": begin, "end": end, "count": count, "document": document}
-        source = None if document < 0 else index.source(document)  # an index that only counts names no document
-        rows.append(row | {"source": source, "text": _text(found.text[begin:end])})
+        known = None if document < 0 else document  # an index that only counts names no document
+        row = {"begin": begin, "end": end, "count": count, "document": known}
+        row["source"] = None if known is None else index.source(known)
+        rows.append(row | {"text": _text(found.text[begin:end])})
     return {"approx": found.approx, "spans": rows[offset : offset + limit]}
 
 

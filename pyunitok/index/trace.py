@@ -147,7 +147,7 @@ def _matched_lines(index: Index, matches: WordMatches, max_documents: int, conte
 
 
 def as_json(index: Index, traced: Trace) -> dict[str, Any]:
-    """The trace with the field names of OLMoTrace's API. tools/docs/searching.md describes the fields."""
+    """The trace with the field names of OLMoTrace's API. tools/docs/json.md describes the fields."""
     return {
         "index": index.folder.name,
         "text": _shown(traced.text),
