@@ -70,7 +70,7 @@ def most_frequent(
 
 
 def values(index: Index, fields: Sequence[str], limit: int) -> Answer:
-    """The values of fields that most documents of the index have."""
+    """The values of fields that occur in the most documents of the index."""
     rows = []
     for name in fields or index.fields.names:
         field = index.fields.field(name)

@@ -15,7 +15,7 @@ Answer = dict[str, Any]
 def all_of(
     index: Index, clauses: Sequence[Sequence[Query]], within: int | None, max_work: int | None = None
 ) -> Answer:
-    """At how many places each of the clauses matches. max_work is the budget of each term."""
+    """The number of places where all clauses match. max_work is the budget of each term."""
     count = index.count(all_of=clauses, within=within, max_work=max_work)
     return {"count": int(count), "approx": count.approx}
 

@@ -81,7 +81,7 @@ def trace(
     max_spans       keep this many, the rarest; by default a twentieth of the text's tokens, and at least 10
     max_documents   for each span, drawn with `seed`
     context         characters of a document shown on either side of a span
-    normalize       as in Index.spans: compare words, without case and whatever is between them
+    normalize       as in Index.spans: compare words, ignoring case and everything between them
 
     Costs as much as Index.spans, plus about 10 µs for each occurrence shown.
     """

@@ -1,12 +1,12 @@
-r"""WordSequences: which sequences of words of a text occur in an index, ignoring case and all that is between words.
+r"""WordSequences: which sequences of words of a text occur in an index, ignoring case and everything between words.
 
 Spellings of a word that differ in case have consecutive ids (lexicon.py), so each word of the text is a range of ids.
 The suffixes that begin with a sequence of such ranges are several runs of a suffix array, one for each spelling:
 
     "the fox"    ranges  [the, The, THE] [fox, Fox]     runs  the fox │ the Fox │ The fox …
 
-The runs of many sequences are extended together, word by word. Few runs have many words, so to extend long sequences
-further, the occurrences of their first words are compared with the text.
+The runs of many sequences are extended together, word by word. Long sequences have few occurrences, so to extend
+them further, the occurrences of their first words are compared with the text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pyunitok.index.word_shard import WordShard
 from pyunitok.index.words import WordIndex, WordMatches
 
 N_EXTENDED = 12  # words of a sequence that runs are extended to; longer ones are compared
-MAX_COMPARED = 4096  # occurrences of the first words of a sequence; of more, runs are extended further
+MAX_COMPARED = 4096  # occurrences of the first words of a sequence; if there are more, runs are extended
 BLOCK = 64  # words compared at a time
 NONE = np.empty(0, np.int64)
 

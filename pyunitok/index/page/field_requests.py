@@ -26,13 +26,13 @@ from pyunitok.index.page.word_requests import options_of
 
 def _query(index: Index, parameters: Parameters, samples: bool) -> tuple[Any, Any, Any]:
     """Returns (query, conditions, options for words or None). BadRequest if it has too many hits to read; `samples` is
-    explained at check_hits."""
+    explained in check_hits."""
     where, text = conditions_of(parameters), text_of(parameters)
     if not number(parameters, "words", 0, 1):
         check_hits(index, index.count(text), samples=samples)
         return text, where, None
     words, query = options_of(parameters), text.decode("utf-8", "surrogateescape")
-    check_hits(index, index.words.count(query, words), samples=True)  # the words know the documents of their hits
+    check_hits(index, index.words.count(query, words), samples=True)  # words have suffix arrays
     return query, where, words
 
 
@@ -69,7 +69,7 @@ def facets(index: Index, parameters: Parameters) -> Answer:
 
 
 def values(index: Index, parameters: Parameters) -> Answer:
-    """The values of all stored fields, or of those named by `field`, that most documents of the index have."""
+    """The values of all stored fields, or of those named by `field`, that occur in the most documents of the index."""
     return field_answers.values(index, parameters.get("field", []), number(parameters, "limit", 10, MAX_LIMIT))
 
 

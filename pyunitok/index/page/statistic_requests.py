@@ -55,7 +55,7 @@ def keyness(index: Index, parameters: Parameters) -> Answer:
 def dispersion(index: Index, parameters: Parameters) -> Answer:
     """How evenly a query is distributed over `parts`, a number or a field."""
     query, options = _query(parameters), options_of(parameters)
-    check_hits(index, index.words.count(query, options), samples=True)  # the words know the places of their hits
+    check_hits(index, index.words.count(query, options), samples=True)  # words have suffix arrays
     return statistic_answers.spread(index, query, options, (parameters.get("parts") or ["100"])[-1])
 
 

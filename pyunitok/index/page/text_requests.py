@@ -24,12 +24,12 @@ from pyunitok.index.page.parameters import (
 
 MAX_CLAUSES, MAX_TERMS = 10, 20
 MAX_GRAM_TOKENS = 20_000_000  # the size of the largest index whose n-grams are counted while the user waits
-LEAST_WORK = 100_000  # of a search in one shard, about 0.1 ms
+LEAST_WORK = 100_000  # the least budget of a search in one shard, about 0.1 ms
 
 
 def all_of(index: Index, parameters: Parameters) -> Answer:
-    """At how many places every q matches, at most `within` tokens apart or else in the same document. Each q is one
-    term or several alternatives: cat|dog."""
+    """The number of places where every q matches, at most `within` tokens apart or, by default, in the same document.
+    Each q is one term or several alternatives: cat|dog."""
     clauses = [[term.encode("utf-8", "surrogatepass") for term in q.split("|")] for q in parameters.get("q", [])]
     if not 0 < len(clauses) <= MAX_CLAUSES or not all(0 < len(clause) <= MAX_TERMS for clause in clauses):
         raise BadRequest(f"expected 1 to {MAX_CLAUSES} q parameters with at most {MAX_TERMS} terms each")
