@@ -25,7 +25,7 @@
 
 typedef struct symbols {
     uint32_t singles[256];
-    /* the least lead byte of a multibyte character: 0xC0, or 256 if there are none */
+    /* the smallest lead byte of a multibyte character: 0xC0, or 256 if there are none */
     uint32_t first_lead;
     uint64_t *slots;     /* [0..1 << n_bits) */
     uint64_t factor;     /* see probing.h */
@@ -47,7 +47,7 @@ uint32_t symbols_find(const symbols *t, const uint8_t *character, int64_t n_byte
 int symbols_add(symbols *t, const uint8_t *character, int64_t n_bytes, uint32_t symbol);
 int symbols_settle(symbols *t);
 
-/* Adds every piece k of the spec with take[k] as a user-defined symbol numbers[k]. */
+/* Adds each piece k of the spec for which take[k] is set as the user-defined symbol numbers[k]. */
 int32_t symbols_add_user(symbols *t, const unitok_spec *spec, const uint8_t *take,
                          const uint32_t *numbers, unitok_error *error);
 

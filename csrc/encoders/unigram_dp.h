@@ -225,8 +225,8 @@ INLINE int NAME(emit_tokens)(const unigram *m, unigram_path *path, int64_t end)
  *     |--- settled ---|--- open paths ---|--- ends of pieces that have begun ---|
  *
  * Without `is_last`, no walk starts where a piece could extend beyond the text. Finding the
- * meeting takes O(open cells), so it waits until their number has doubled: O(1) per byte, at the
- * cost of at most twice the memory. */
+ * cell where they meet takes O(open cells), so it waits until their number has doubled: O(1) per
+ * byte, at the cost of at most twice the memory. */
 static int64_t NAME(advance)(const unigram *m, unigram_path *path, const uint8_t *text,
                              int64_t n_bytes, int is_last)
 {
@@ -433,7 +433,8 @@ static NOINLINE uint32_t NAME(limit_of)(const NAME(lattice) *l, const token *tok
 /* Makes three attempts, from cheap to thorough:
  *
  * 1. Without storing arcs. If the best path leads the second best by more than the possible errors
- *    at every position on it, and scores are usual, the limit follows from the largest level.
+ *    at every position on it, and scores are in the usual range, the limit follows from the
+ *    largest level.
  * 2. With arcs. The largest score of this segment replaces that of the model.
  * 3. If the lead is too small, condition (1) is checked arc by arc, for smaller and smaller
  *    levels. */

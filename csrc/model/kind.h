@@ -51,7 +51,7 @@ typedef int64_t token_encoder(const unitok_model *m, unitok_scratch *s, const ui
 struct model_kind {
     int32_t flags;           /* the enum unitok_model_flags that it supports */
     const flag_rule *rules;  /* how flags can be combined: spec.h; NULL: in any way */
-    int32_t cut_flags;       /* cuts made for any pieces: cut.h */
+    int32_t cut_flags;       /* cuts to make whatever the pieces are: cut.h */
     int32_t methods;         /* sampling methods: bits 1 << enum unitok_sample_method */
     int32_t tokens_per_byte; /* the maximum for a segment */
     int32_t has_engines;     /* supports every enum unitok_engine, not only the first */
@@ -89,7 +89,7 @@ struct model_kind {
                      uint32_t *ret_limit);
 
     /* Draws one way to divide a text, which begins at `position` in the document of `key`.
-     * Otherwise like encode. NULL without methods. */
+     * Otherwise like encode. NULL if the kind has no methods. */
     int64_t (*draw)(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling,
                     uint64_t key, const uint8_t *text, int64_t n_bytes, int64_t position,
                     token *tokens);

@@ -3,7 +3,7 @@
 
 #include "model/scratch.h"
 
-/* Prepares the scratch. UNITOK_ERROR_ARGUMENT: the model does not support this sampling, for the
- * reason in the message. Call it before drawing from a lattice, with the same alpha. */
+/* Prepares the scratch. UNITOK_ERROR_ARGUMENT: the model does not support this sampling; the
+ * message gives the reason. Call it before drawing from a lattice, with the same alpha. */
 int32_t sample_prepare(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling,
                        unitok_error *error);

@@ -1,4 +1,5 @@
-/* counter.h - a table of byte strings and how often each was seen: the first step of all training
+/* counter.h - a table of byte strings and how often each was seen: the first step of every
+ * trainer
  *
  *     slots[2^bits]   u32      entry + 1, or 0: open addressing, at most two thirds full
  *     entries[0..n)   { count, key, n_bytes, hash }   in order of first occurrence, or sorted

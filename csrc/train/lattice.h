@@ -43,7 +43,7 @@ typedef struct walk {
 } walk;
 
 /* log1p(exp(-d)) for d from 0 to LOG_SPAN: one polynomial around each multiple of 1 / LOG_STEPS.
- * Its error is less than LOG_ERROR, because the first omitted term has a fifth derivative of at
+ * Its error is less than LOG_ERROR, because the fifth derivative, in the first omitted term, is at
  * most 1/4. */
 #define LOG_STEPS 16
 #define LOG_SPAN 20

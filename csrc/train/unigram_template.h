@@ -4,8 +4,8 @@
  *     REAL     float or double
  *     NAME(x)  x with a suffix for the type
  *
- * With float everything is computed in the order of sentencepiece, so that ties and rounding are
- * the same.
+ * With float everything is computed in the same order as in sentencepiece, so that ties and
+ * rounding are the same.
  *
  * Best paths are found by Viterbi over the lattice, from left to right. The cell of a position
  * stores the best score of a path that ends there, and its last piece. So a path is read from the
@@ -22,8 +22,8 @@ typedef struct NAME(cell) {
 } NAME(cell);
 
 /* The best way to reach position `at` without the edge of piece `without`; its `from` is `at`
- * itself if there is none. Of paths with the same score, the one with the longest last piece is
- * kept, which comes first. */
+ * itself if there is none. Of paths with the same score, the one with the longest last piece,
+ * which comes first, is kept. */
 INLINE NAME(cell) NAME(best_edge)(const unitok_lattice *lattice, int64_t at, uint32_t without)
 {
     const NAME(cell) *cells = lattice->cells;
@@ -86,10 +86,11 @@ int32_t NAME(unitok_unigram_paths)(const unitok_lexicon *lexicon, unitok_lattice
     return UNITOK_OK;
 }
 
-/* The best path that spells a piece without using it, into alternatives[0..result). Returns 0 if
- * there is none, -1 if it is better than the piece itself, -2 if allocation fails. The best paths
- * to all positions inside the piece cannot use the piece itself, which ends only at its end. So it
- * is enough to leave it out in the last step. The path is found from its end, and then reversed. */
+/* Writes the best path that spells a piece without using it to alternatives[0..result). Returns 0
+ * if there is none, -1 if it is better than the piece itself, -2 if allocation fails. The best
+ * paths to all positions inside the piece cannot use the piece itself, which ends only at its end.
+ * So it is enough to leave it out in the last step. The path is found from its end, and then
+ * reversed. */
 static int64_t NAME(alternative)(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                                  const REAL *scores, REAL unknown_score, const uint8_t *piece,
                                  int64_t n_bytes, uint32_t number, uint32_t *alternatives)
