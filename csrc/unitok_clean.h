@@ -16,7 +16,7 @@
 
 /* The classes of characters, by their role in words:
  *     joined   letters and digits: adjacent ones form a word
- *     mark     belongs to the preceding word; otherwise, begins a word like a joined character
+ *     mark     belongs to the word just before it; if there is none, begins one like a joined character
  *     alone    a separate word, with the marks after it */
 enum unitok_word_class {
     UNITOK_WORD_NONE = 0,
@@ -48,7 +48,7 @@ typedef struct unitok_grams unitok_grams;
 /* The longest n-gram, in units. */
 #define UNITOK_GRAMS_MAX_UNITS 4096
 
-/* At most this many lengths of n-grams: n - min_units + 1. */
+/* The maximum number of lengths of n-grams, n - min_units + 1. */
 #define UNITOK_GRAMS_MAX_LENGTHS 16
 
 /* Collects the n-grams of items. An item with fewer than n units, but at least min_units, is
@@ -61,7 +61,7 @@ typedef struct unitok_grams unitok_grams;
  *   starts   [0..n_items]: item k has the units starts[k]..starts[k + 1] - 1 of all units
  * The units of all items are numbered from 0; there are fewer than 2^32. UNITOK_ERROR_ARGUMENT
  * unless 1 <= min_units <= n, n <= UNITOK_GRAMS_MAX_UNITS, and the number of lengths is within its
- * limit. Expected time: O(bytes). Memory: about 16 bytes per unit, and the distinct words. */
+ * limit. Expected time: O(bytes). Memory: about 16 bytes per unit, plus the distinct words. */
 int32_t unitok_grams_new(const unitok_word_rules *rules, const uint8_t *data,
                          const int64_t *offsets, int64_t n_items, int64_t n, int64_t min_units,
                          uint64_t seed, int64_t *starts, unitok_grams **ret, unitok_error *error);
@@ -72,9 +72,9 @@ int32_t unitok_grams_new_ids(const uint32_t *ids, const int64_t *offsets, int64_
                              unitok_error *error);
 void unitok_grams_free(unitok_grams *grams);
 
-/* The collected n-grams. An n-gram is identified by the number of the unit at which it first begins.
+/* The collected n-grams. An n-gram is identified by the number of the first unit of its first occurrence.
  *   repeats  [0..2 * n_repeats - 1]: the number and the position of each later occurrence of an n-gram,
- *            in ascending order of position; valid as long as the grams */
+ *            in ascending order of position; valid for the lifetime of the grams */
 typedef struct unitok_grams_info {
     int64_t n_units;
     int64_t n_grams;
@@ -119,7 +119,7 @@ int32_t unitok_grams_find_ids(const unitok_grams *grams, const uint32_t *ids,
  * offset, so it is enough to compare windows whose anchors are equal.
  *
  *     documents ──▶ find ──▶ records ──▶ sort by key, group ──▶ pairs of places ──▶ verify ──▶ ranges
- *                    ▲                          └─▶ anchors that need all their windows to be found
+ *                    ▲                          └─▶ anchors whose windows must all be found
  *                    └──────────────────────────────────┘
  *
  * Positions are byte offsets in the concatenation of all texts; they are below 2^48. */

@@ -119,9 +119,9 @@ def test_without_samples() -> None:
     assert sizes == sorted(set(sizes))
     compact = Compact(image(ids, 3, locate_every=0, extract_every=0))
     assert np.diff(compact.tokens(np.array([2, 1], np.uint32), np.array([0]), np.array([2])), axis=0).item() == 100
-    with pytest.raises(ValueError, match="no samples to locate"):
+    with pytest.raises(ValueError, match="no samples for locating"):
         compact.locate(np.array([0]))
-    with pytest.raises(ValueError, match="no samples to extract"):
+    with pytest.raises(ValueError, match="no samples for extracting"):
         compact.extract(np.array([0]), np.array([1]))
 
 

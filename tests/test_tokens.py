@@ -1,4 +1,4 @@
-"""Token files: files that open() accepts and rejects, and its messages."""
+"""Token files: which files open() accepts or rejects, and the messages."""
 
 import json
 import pickle
@@ -137,7 +137,7 @@ def test_files_that_are_missing(made):
     with pytest.raises(OutputError, match="not a file"):
         pyunitok.open(made)
     (made / "ids.ends").rename(made / "x")
-    with pytest.raises(FileNotFoundError, match=r"the file of its document ends, .*ids\.ends, is missing"):
+    with pytest.raises(FileNotFoundError, match=r"its document-ends file .*ids\.ends is missing"):
         pyunitok.open(made / "ids")
     (made / "ids.json").unlink()
     with pytest.raises(FileNotFoundError, match=r"its manifest .*ids\.json is missing"):
@@ -158,7 +158,7 @@ def test_every_command_has_the_same_message_for_missing_files(made, monkeypatch,
 
     says("gone", "gone: no such ")
     (made / "ids.u16.ends").rename(made / "x")
-    says("ids.u16", "ids.u16: the file of its document ends, ids.u16.ends, is missing")
+    says("ids.u16", "ids.u16: its document-ends file ids.u16.ends is missing")
     (made / "ids.u16.json").unlink()
     says("ids.u16", "ids.u16: its manifest ids.u16.json is missing")
 

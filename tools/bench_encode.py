@@ -295,7 +295,7 @@ def vocabularies(bench: Bench, names: tuple[str, ...]) -> Report:
         for model in models:
             packed = model.encode_batch(docs, threads=1)
             if model.decode_bytes(packed.data) != b"".join(docs):
-                raise fail(f"{name}: {model.name} does not decode to the text")
+                raise fail(f"{name}: the tokens of {model.name} do not decode to the text")
             rates.append(n_bytes / len(packed.data[packed.offsets[half] :]))
         functions = {k: partial(models[int(k)].encode_batch, docs[half:], threads=1) for k in "01"}
         seconds = bench.interleave(functions, {k: partial(warm_up, models[int(k)], docs[:half]) for k in "01"})

@@ -22,12 +22,12 @@ from pyunitok.vocab import patterns, sentencepiece_proto
 from pyunitok.vocab.convert import convert
 
 TEXTS = {"en": ["en_prose", "en_web"], "mixed": None, "zh": ["zh", "zh_classical"], "ja": ["ja"]}
-TARGETS = {  # by kind: times faster, part of the memory
+TARGETS = {  # by kind: times faster, share of the memory
     "unigram": {"sentencepiece": (5.0, 0.5)}, "bpe": {"sentencepiece": (2.0, 0.5), "tokenizers": (3.0, 0.5)},
     "bytepiece": {"bytepiece": (30.0, 0.25)},
 }  # fmt: skip
 COUNTING_TARGET, THREADS_TARGET, GREEDY_TARGET = 0.5, 1.6, 1.03
-PATTERN_TARGETS = 20.0, 1.25  # times faster than BpeTrainer, part of its memory
+PATTERN_TARGETS = 20.0, 1.25  # times faster than BpeTrainer, share of its memory
 ALL_TEXTS = TEXTS | {"code": ["code"]}
 LONG_LINES = {"max_sentence_length": 1 << 20}
 SPM = {"hard_vocab_limit": False, "normalization_rule_name": "nmt_nfkc"}
@@ -35,7 +35,7 @@ SPM = {"hard_vocab_limit": False, "normalization_rule_name": "nmt_nfkc"}
 OURS = """
 import json, time
 from pyunitok.train.api import run
-time.monotonic = time.process_time  # for the seconds of phases
+time.monotonic = time.process_time  # so phases report processor time
 trained = run([{path!r}], kind={kind!r}, vocab_size={size}, threads={threads}, out={out!r}, **{options!r})
 print(json.dumps([phase.seconds for phase in trained.phases]))
 """
@@ -79,14 +79,14 @@ def trained(script: str, path: Path, kind: str, size: int, threads: int, n: int 
 )  # fmt: skip
 def train_command(bench: Bench, part: str, max_memory: int, kinds: tuple[str, ...], texts: tuple[str, ...],
                   file: Path | None, megabytes: int, vocab_size: int) -> Report:  # fmt: skip
-    """Train models here and with the peers from the same file.
+    """Train models with pyunitok and its peers from the same file.
 
     peers     processor time with one thread; `compat` models must be identical to the peer's. bytepiece is slow, so
               --kind must name it
     greedy    bytes per token of unseen text, for vocabularies of `longest` and for as many pieces of sentencepiece's
               BPE, all encoded greedily
-    counting  processor time of reading and counting compared with that of `tokenize`, with growing JSON lines; two
-              threads must give the same model
+    counting  processor time of reading and counting compared with that of `tokenize`, on JSON lines whose
+              vocabulary keeps growing; two threads must give the same model
     threads   wall time with one thread and with two, which must give the same model
     memory    peak memory with two threads and --max-memory
     pattern   BPE with GPT-2's pattern compared with tokenizers' BpeTrainer; the merges must be identical. Texts shorter
@@ -141,7 +141,7 @@ def beside_peers(report: Report, name: str, kind: str, path: Path, size: int, n:
 
 def beside_bpe_trainer(report: Report, name: str, text: bytes, folder: Path, n_bytes: int, size: int, n: int
                        ) -> None:  # fmt: skip
-    """A row for a training run with GPT-2's pattern. Documents have 8 KB."""
+    """A row for a training run with GPT-2's pattern. Documents are slices of 8,192 characters."""
     path, whole = folder / "text.jsonl", text.decode("utf-8", "ignore")
     docs = [json.dumps({"text": whole[at : at + 8192]}) + "\n" for at in range(0, len(whole), 8192)]
     with path.open("w") as file:
@@ -205,13 +205,13 @@ def counting(report: Report, path: Path, size: int, n: int) -> None:
 # --------------------------------------------------------------------------------------------------- greedy ---
 
 CHUNK_BYTES, HELD_SHARE = 1 << 14, 20  # one chunk in HELD_SHARE is unseen
-SPARE = 1024  # pieces trained beyond those needed: single characters are also pieces of bytes
+SPARE = 1024  # more pieces than needed are trained, because ASCII characters duplicate single bytes
 BYTES_BPE: dict[str, Any] = {
     "model_type": "bpe", "num_threads": 1, "hard_vocab_limit": False, "minloglevel": 2, "byte_fallback": True,
     "normalization_rule_name": "identity", "add_dummy_prefix": False, "remove_extra_whitespaces": False,
     "allow_whitespace_only_pieces": True, "max_sentence_length": 1 << 24, "bos_id": -1, "eos_id": -1,
 }  # fmt: skip
-# The defaults of sentencepiece, and the rules of `longest`, which allows pieces of several scripts and longer ones.
+# The defaults of sentencepiece, and the rules of `longest`, which allows longer pieces, and pieces of several scripts.
 RULES: dict[str, dict[str, Any]] = {
     "default": {},
     "free": {"split_by_unicode_script": False, "split_by_number": False, "max_sentencepiece_length": 32},
@@ -255,7 +255,7 @@ def density_of(tokenizer: Tokenizer, lines: list[bytes], *, exact: bool = True) 
     """Bytes per token of the lines; with `exact`, they must decode to the text."""
     ids = tokenizer.encode_batch(lines).data
     if exact and tokenizer.decode_bytes(ids) != b"".join(lines):
-        raise fail("a vocabulary does not decode to the text")
+        raise fail("the tokens do not decode to the text")
     return sum(map(len, lines)) / len(ids)
 
 
@@ -280,9 +280,9 @@ UNSEEN_BYTES, PROBE = 800_000, "The model decodes what it encodes."
 def density(bench: Bench, megabytes: float, vocab_size: int) -> Report:
     """Train Unigram with and without --compat sentencepiece; compare bytes per token.
 
-    Measured on unseen text, the end of each corpus. In `mixed` every corpus has an equal part.
+    Measured on unseen text, the end of each corpus. In `mixed`, every corpus has an equal share.
     """
-    report = bench.report(f"density: Unigram, {vocab_size} pieces of {megabytes:g} MB")
+    report = bench.report(f"density: Unigram, {vocab_size} pieces trained on {megabytes:g} MB")
     with bench.folder(2e6 * megabytes) as folder:
         for name, defaults in DENSITY_TEXTS.items():
             corpora, seen, unseen = bench_texts.names(bench, defaults), b"", b""
@@ -299,7 +299,7 @@ def density(bench: Bench, megabytes: float, vocab_size: int) -> Report:
                 settings = {"vocab_size": vocab_size, "byte_fallback": True, "separator": b"\n", **options}
                 tokenizer = train(path, kind="unigram", threads=1, **settings)
                 if tokenizer.decode(tokenizer.encode(PROBE)) != PROBE:
-                    raise fail("a trained model does not decode to the text")
+                    raise fail("the tokens of a trained model do not decode to the text")
                 rates.append(density_of(tokenizer, valid(unseen).split(b"\n"), exact=False))
             ours, theirs = rates
             report.add(text=name, bytes_per_token=ours, compat=theirs, denser=ours / theirs,

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-END = 0x110000  # of the code points
+END = 0x110000  # one past the last code point
 SURROGATES = range(0xD800, 0xE000)
 
 

@@ -1,4 +1,4 @@
-/* grams.h - the n-grams of some items: their text, and tables to look them up
+/* grams.h - the units of some items, and tables to look up the n-grams of these units
  *
  *     items            The cat sat.          A cat sat on it.
  *     ids              0   1   2             3 1   2   4  5           units, numbered by first occurrence
@@ -7,13 +7,14 @@
  *     filter           01001011…                                      three bits in a word for each n-gram
  *
  * The key of an n-gram is computed from its hash, the sum of hash(unit k) F^(n-1-k) mod 2^64, which is updated when
- * the window moves by one unit. An item shorter than n is a single n-gram, so there may be several
- * lengths. They are numbered, and this number is part of the key. F and the hashes of units depend
- * on a seed, so that nobody can construct items with equal keys.
+ * the window moves by one unit. An item shorter than n is a single n-gram, so n-grams may have several lengths. The
+ * lengths are numbered, and the number is part of the key. F and the hashes of units depend on a seed, so that nobody
+ * can construct items with equal keys.
  *
- *     key      │ 63 … 32 slot │ 39 … 12 tag │ 17 … 0 bits of the filter │      its upper bits also choose the word
- *     slot     tag << 36 | number of the length << 32 | position       GRAM_FREE: none        of the filter
- */
+ *     key      │ 63 … 32 slot │ 39 … 12 tag │ 17 … 0 bits in a word of the filter │
+ *     slot     tag << 36 | number of the length << 32 | position; or GRAM_FREE
+ *
+ * The upper bits of a key also choose the word of the filter. */
 #pragma once
 
 #include "clean/words.h"

@@ -1,4 +1,4 @@
-/* wide.h - products of 128 bits */
+/* wide.h - 128-bit products */
 #pragma once
 
 #include "ground/common.h"

@@ -13,8 +13,8 @@
 #include "text/normalize.h"
 
 /* The buffer must have space for the held text, for one step of the normalizer, and for reads past
- * the end. At least as many bytes as are held are added, so a text without any cut, which is held
- * completely, is copied only O(log n) times. */
+ * the end. The space added is at least as large as the held text, so a text without any cut, which
+ * is held completely, is copied only O(log n) times. */
 int scratch_buffer(unitok_scratch *s, const unitok_normalizer *normalizer, int64_t held)
 {
     int64_t more = held > 2 * CUT_CHUNK_BYTES ? held : 2 * CUT_CHUNK_BYTES;

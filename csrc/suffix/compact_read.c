@@ -49,7 +49,7 @@ INLINE uint64_t upper_at(const compact *c, int64_t at)
     return at < c->upper_bits ? load_u64(c->upper + (at >> 3)) >> (at & 7) : 0;
 }
 
-/* The position after the k-th 0 of `upper`, counted from 1 and from bit `at` on; `at` if k is 0. */
+/* The position after the k-th 0 in `upper` from bit `at` on (k = 1 is the first); `at` if k is 0. */
 static int64_t after_zero(const compact *c, int64_t at, int k)
 {
     enum { VALID = 56 };
@@ -105,7 +105,7 @@ int32_t unitok_compact_locate(const compact *c, const int64_t *rows_, int64_t n,
                               unitok_error *error)
 {
     if (!c->locate_every)
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the index has no samples to locate");
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the index has no samples for locating");
     for (int64_t k = 0; k < n; k++)
         positions[k] = rows_[k] >= 0 && rows_[k] < c->n ? compact_locate(c, rows_[k]) : -1;
     return UNITOK_OK;
@@ -150,7 +150,8 @@ int32_t unitok_compact_extract(const compact *c, const int64_t *begins, const in
                                int64_t n, uint32_t *symbols, uint32_t *rows_, unitok_error *error)
 {
     if (!c->extract_every)
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the index has no samples to extract");
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
+                    "the index has no samples for extracting");
     for (int64_t k = 0; k < n; k++) {
         if (begins[k] < 0 || ends[k] < begins[k] || ends[k] > c->n)
             return fail(error, UNITOK_ERROR_ARGUMENT, k, -1, "a range extends past the text");

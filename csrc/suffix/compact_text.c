@@ -406,7 +406,7 @@ static int32_t phrase_close(phrase_search *t, int has_memory, unitok_error *erro
     if (!has_memory) return fail_memory(error);
     if (needs_samples)
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
-                    "without samples to locate, documents must end with an eod");
+                    "without samples for locating, documents must end with an eod");
     return UNITOK_OK;
 }
 

@@ -4,7 +4,7 @@
  * For the pieces "a" (id 7), "the" (id 3) and "he" (id 5):
  *
  *     starts     a  he  the           the pieces in byte order: those that begin with "h" are neighbours
- *     inner      e  e  he             proper suffixes of the pieces in byte order, and their pieces: those that begin with
+ *     inner      e  e  he             their proper suffixes in byte order, each above its piece: suffixes that begin with
  *                he the the           "h" are neighbours too, and those that equal "h" come first
  *
  * A piece that has Q[0..i) as a proper suffix has an inner string equal to it, and a piece that

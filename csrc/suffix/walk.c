@@ -18,9 +18,10 @@
  * and narrowing by one more token costs WORK_NARROW. */
 enum {
     FOLLOW_MAX = 16, /* at most this many suffixes are compared with the text one by one */
-    /* The most hits of a sure border that are checked one by one with the column `left`, */
+    /* The most hits of a walk from a sure border that are checked one by one: with the column `left`,
+     * and without it. */
     ANCHORED_MAX = 1 << 17,
-    ANCHORED_MAX_BARE = 1 << 14 /* and without it. */
+    ANCHORED_MAX_BARE = 1 << 14
 };
 
 /* Records a failure in the state too, so that text_is_over ends the search. */
@@ -81,8 +82,9 @@ static void take(text_search *t, interval in, int32_t depth, int64_t pos, range 
 }
 
 /* Checks the suffixes one by one, which is faster if the pieces of `ends` are not neighbours and
- * the suffixes are few in comparison. `ends` are all pieces that begin with Q[pos..], or one of
- * them. Reads the token at `depth` of each suffix once and compares it with the rest of Q. */
+ * the suffixes are few in comparison. `ends` contains either all pieces that begin with
+ * Q[pos..] or one of them. Reads the token at `depth` of each suffix once and compares it with the
+ * rest of Q. */
 static void scan_ends(text_search *t, interval in, int32_t depth, int64_t pos, range ends,
                       int32_t left_id)
 {
@@ -156,8 +158,8 @@ static void follow_each(text_search *t, const text_frame *f)
     }
 }
 
-/* Every token that Q continues with extends the path. A path with an empty interval ends here: this
- * way to spell Q does not occur in the text. */
+/* Extends the path by each token that can come next in Q. A path with an empty interval ends here:
+ * this way to spell Q does not occur in the text. */
 static void follow_children(text_search *t, const text_frame *f, const text_node *node)
 {
     for (uint32_t k = node->first_child; k < node->first_child + node->n_children; k++) {
@@ -284,14 +286,14 @@ static void subtract_starts(text_search *t)
         text_walk(t, bucket(t->s, (int32_t)t->s->rank[t->s->eod]), 0, 1);
         t->is_at_start = 0;
     }
-    /* If the budget is used up, subtract as many as there can be, so that the total remains a lower
-     * bound. */
+    /* If the budget is used up, subtract the largest possible number, so that the total remains a
+     * lower bound. */
     if (t->work_left < 0) t->n_at_start = t->s->n_documents;
     t->total = t->total > t->n_at_start ? t->total - t->n_at_start : 0;
 }
 
-/* Finds the occurrences inside one token with the inner strings. Finds the others with a walk from
- * a sure border, if there is one and it has few enough hits; otherwise with one walk from each
+/* Uses the inner strings to find the occurrences inside one token. Finds the others with a walk
+ * from a sure border, if there is one and it has few enough hits; otherwise with one walk from each
  * position where a token can end within Q. */
 void text_search_all(text_search *t)
 {

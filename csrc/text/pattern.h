@@ -50,8 +50,9 @@ typedef struct unitok_pattern {
 /* Compiles parts[0..n_bytes-1]: one part for each level, separated by NUL. The first byte of a part is
  * its dialect, and the rest its regex in UTF-8:
  *   'o'  onig, as in a tokenizer.json
- *   'i'  onig with the behaviour Removed and invert, which drops the gaps, so gaps are rejected
- *   't'  Rust's fancy-regex, as in tiktoken, which also drops the gaps
+ *   'i'  onig, with behaviour Removed and invert set
+ *   't'  Rust's fancy-regex, as in tiktoken
+ * The originals of 'i' and 't' drop the gaps, so a regex that leaves gaps is rejected.
  * UNITOK_ERROR_PATTERN: `item` is the level, `position` a byte of its regex, or -1. Takes less than
  * 100 ms for any input. */
 int32_t pattern_new(const uint8_t *parts, int64_t n_bytes, pattern **ret, unitok_error *error);

@@ -61,7 +61,7 @@ typedef struct pattern_node {
     uint8_t is_nullable; /* it can match the empty string */
     int32_t set;
     int32_t child, next; /* the first child and the next sibling, or -1 */
-    int32_t min, max;    /* REPEAT; max is -1 without a limit */
+    int32_t min, max;    /* REPEAT; max is -1 if there is no limit */
 } pattern_node;
 
 typedef struct pattern_tree {
@@ -133,8 +133,8 @@ int pattern_emit(pattern_build *b, const pattern_tree *tree, pattern_program *pr
 
 /* --------------------------------------------------------------------------------- Classes ---- */
 
-/* Fills *ret from the sets of all levels, and *ret_member, which the caller frees, even after a
- * failure: member[set * n_classes + class] tells whether the class is in the set. */
+/* Fills *ret from the sets of all levels, and *ret_member: member[set * n_classes + class] tells
+ * whether the class is in the set. The caller frees *ret_member, even after a failure. */
 int pattern_partition(pattern_build *b, pattern_classes *ret, uint8_t **ret_member);
 
 /* ------------------------------------------------------------------------------- Automaton ---- */

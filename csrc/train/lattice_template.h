@@ -16,9 +16,10 @@ struct NAME(filling) {
     int64_t n_walks, n_edges;
 };
 
-/* Follows a walk by one byte. It has no branch, because the outcome of a step is hard to predict:
- * the walk and the edge are always written, and the counters advance only if they exist. A base of
- * 0 means that nothing follows, both after a failed step and after a leaf, so the walk ends. */
+/* Advances a walk by one byte. It has no branch, because the outcome of a step is hard to predict:
+ * a walk and an edge are always written, and each counter advances only if its walk or edge exists.
+ * A base of 0 means that nothing follows, both after a failed step and after a leaf, so the walk
+ * ends. */
 INLINE void NAME(follow)(struct NAME(filling) *f, uint32_t start, uint32_t base, uint32_t end,
                          uint8_t byte)
 {
@@ -33,8 +34,8 @@ INLINE void NAME(follow)(struct NAME(filling) *f, uint32_t start, uint32_t base,
     f->n_edges += is_piece & (score != f->dead);
 }
 
-/* Takes the edges that end at `end` from the record, and removes those of dropped pieces from it.
- * An edge starts its length, at most 255 bytes, before its end. */
+/* Copies the edges that end at `end` from the record to the lattice, and removes those of dropped
+ * pieces from the record, which stores the length of each edge, at most 255 bytes. */
 INLINE void NAME(recall)(struct NAME(filling) *f, unitok_edges *record, uint32_t end)
 {
     int64_t n = record->n, at = record->at, stop = at + record->n_edges[record->position];

@@ -1,13 +1,13 @@
-"""Parts of a corpus that different machines clean, and the merging of their results into those of one run.
+"""The parts of a corpus that is cleaned on several machines, and the merging of their results into one.
 
     CLEAN.0-of-4.journal.partial      part 0 is unfinished
     CLEAN.0-of-4.counts               the result of its first pass (state.totals)
-    CLEAN.totals                      the sum for all parts, once all have counted
+    CLEAN.totals                      the sum of the counts of all parts, once all of these exist
     CLEAN.0-of-4.json, HITS.0-of-4    its result and its report
     CLEAN.json, HITS                  the result and report of all parts, whose files are then removed
 
 With --shard, these files are next to CLEAN and HITS; with --ray, they are in CLEAN.parts until the run is complete. A
-part consists of complete files of the corpus, so the files of CLEAN are those of an undivided run.
+part consists of complete files of the corpus, so the files in CLEAN are the same as after an undivided run.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class CleanPart:
 
 
 def named_in(folder: Path | None, path: Path, index: int, count: int) -> Path:
-    """The name of a file of a part."""
+    """The path of a part's file; `path` is that of the undivided run."""
     return (folder or path.parent) / (path.name + shard_suffix(index, count))
 
 
@@ -90,7 +90,7 @@ def read_array(path: Path, run: str) -> Int64s | None:
 
 
 def read_result(path: Path, run: str, of: Callable[[dict[str, Any]], T]) -> T | None:
-    """of(the JSON in a file of a part); None if the file is missing or belongs to another run. OutputError if it is
+    """of(the JSON in a part's file); None if the file is missing or belongs to another run. OutputError if it is
     damaged."""
     try:
         values = json.loads(path.read_bytes())
@@ -102,8 +102,8 @@ def read_result(path: Path, run: str, of: Callable[[dict[str, Any]], T]) -> T | 
 
 
 def totals_of(parts: Sequence[CleanPart], path: Path, run: str) -> Int64s | list[int]:
-    """The sum of the counts of all parts, from the file at `path` if it exists. If some parts have not counted,
-    returns a list of their numbers."""
+    """The sum of the counts of all parts, from the file at `path` if it exists. If the counts of some
+    parts are missing, returns a list of the numbers of these parts."""
     found = read_array(path, run)
     if found is not None:
         return found

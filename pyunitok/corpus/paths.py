@@ -29,7 +29,7 @@ class FoundFile:
     """A file that an argument names or matches: stdin, a local file with its status, or a file at a URL.
 
     path   as stored and shown; a URL's secrets are only in far.url
-    named  whether the argument is the name of this file, not of a folder or a pattern
+    named  whether the argument names this file itself, not a folder or a pattern
     """
 
     path: str

@@ -144,8 +144,7 @@ def _build(
 
 
 def _dropped(folder: Path, model: Any, on_progress: Callable[[IndexProgress], None] | None) -> IndexManifest:
-    """Drop the token files. Progress counts the tokens that have been compared, as it counted those that were
-    sorted."""
+    """Drop the token files; progress counts the tokens that have been compared."""
     found = IndexManifest.read(folder)
     n, show = len(found.shards), on_progress or (lambda _: None)
     return drop_token_files(
@@ -201,7 +200,7 @@ class _Inputs:
     ) -> tuple[IndexManifest, Array | None]:
         source = Path(self.paths[0])
         if compact is None or existing is not None or len(self.paths) > 1 or self.limits.shard_tokens is not None:
-            raise LimitError(f"{source} is an index; use compact, and neither add, shard_tokens nor other files")
+            raise LimitError(f"{source} is an index: convert it with compact, without add, shard_tokens or other files")
         self.source = source.resolve()
         opened = open_shards(source, model=self.model)
         self.limits = replace(self.limits, bytes_per_token=bytes_per_token(np.dtype(opened.manifest.dtype), compact))
@@ -480,7 +479,7 @@ def write_shard(work: BuildContext, number: int, on_share: Callable[[float], Non
 def read_ranks(
     path: Path, begin: int, n: int, rank: Array | None, dtype: np.dtype[Any]
 ) -> tuple[Array, Array, list[str]]:
-    """Returns (the ranks of tokens begin to begin + n - 1, for each rank the number of tokens with a lower rank, the
+    """Returns (the ranks of the n tokens from `begin` on, for each rank the number of tokens with a lower rank, the
     XXH64 of each 64 MiB of the tokens).
 
     The file is read rather than mapped, because mapped pages would count towards the memory of this process.

@@ -224,7 +224,7 @@ def map_tokens(path: StrPath, dtype: Any, model: Tokenizer | None) -> TokenArray
         return TokenArray(path, ids, ends, None, model)
     manifest = Manifest.read(manifest_path)
     if not ends_path.exists():
-        raise MissingFileError(f"{name}: the file of its document ends, {ends_path}, is missing")
+        raise MissingFileError(f"{name}: its document-ends file {ends_path} is missing")
     ids, ends = _map(path, np.dtype(manifest.dtype)), _map(ends_path, np.dtype("<u8"))
     if len(ids) != manifest.tokens or len(ends) != manifest.documents:
         raise OutputError(

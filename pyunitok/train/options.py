@@ -1,4 +1,4 @@
-"""Options of trainers. A declaration gives the keyword of train(), its checks, the command-line option and its help.
+"""Trainer options. Each declaration defines a keyword of train(), its checks, the command-line option and the help.
 
     @dataclass
     class Options:
@@ -22,9 +22,9 @@ class Option(NamedTuple):
     type      bool, int, float or str; a tuple of choices; or a function that parses the argument or raises ValueError
     default   None: pass the option to the trainer only if it is given
     least     the minimum of a number; `most` is the maximum
-    section   of the help; "": the first
+    section   the section of the help; "": the first one
     flag      the name on the command line, if different
-    collect   makes one value of repeated options; None: not repeatable
+    collect   combines the values of a repeated option; None: not repeatable
     is_pair   for bool: --no-NAME exists, too
     is_hidden omit it from the help, because it has no effect
     """
@@ -53,7 +53,7 @@ class Option(NamedTuple):
 
 
 def option(default: Any, help: str, **more: Any) -> Any:
-    """A field of a dataclass that is an option."""
+    """A dataclass field that declares an option."""
     if "type" not in more:
         more["type"] = type(default)
     return field(default=default, metadata={"option": Option("", help, default=default, **more)})
@@ -65,14 +65,15 @@ def options_of(record: Any) -> list[Option]:
 
 
 def check(options: Iterable[Option], given: Mapping[str, Any]) -> None:
-    """OptionError names the first invalid value."""
+    """Raise OptionError, which names the first invalid value."""
     for item in options:
         if item.name in given:
             item.check(given[item.name])
 
 
 def read(record: Callable[..., T], given: Mapping[str, Any], title: str) -> T:
-    """Make the record from these keywords; `title` names the models. OptionError: unknown keyword, invalid value."""
+    """Make the record from these keywords. Raises OptionError if a keyword is unknown or a value is invalid; `title`
+    names the models in the message."""
     if unknown := sorted(given.keys() - {item.name for item in fields(record)}):  # type: ignore[arg-type]
         raise OptionError(f"there is no option {unknown[0]} for {title} models")
     check(options_of(record), given)

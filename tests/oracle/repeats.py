@@ -1,4 +1,4 @@
-"""Repeats: every window of every document and every part of a text is searched for in all documents."""
+"""Finds repeats by searching all documents for every window of every document and for every part of a text."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def catalogue(data: bytes) -> str | None:
 
 
 def manual(text: str) -> str:
-    """A roff manual page: its running text, without requests and font changes."""
+    """A roff manual page: its running text, without requests or font changes."""
     lines = []
     for line in text.splitlines():
         if line.startswith((".", "'")):
@@ -116,7 +116,7 @@ def _is_sentence(line: str) -> bool:
 
 
 def paragraphs(text: str) -> str:
-    """HTML and XML: only the sentences, without headings, links to other pages and lists."""
+    """HTML and XML: only the sentences, without headings, links to other pages or lists."""
     return "\n".join(line.strip() for line in markup(text).splitlines() if _is_sentence(line.strip()))
 
 
@@ -131,14 +131,14 @@ def entries(text: str) -> str:
 
 
 def signs(text: str) -> str:
-    """A map of Crossfire: the texts of signs, books and people, between `msg` and `endmsg`; `@` begins a command."""
+    """A Crossfire map: the texts of signs, books and people, between `msg` and `endmsg`; `@` begins a command."""
     said = re.findall(r"^msg\n(.*?)^endmsg", text, re.M | re.S)
     lines = [line for message in said for line in message.splitlines() if not re.match(r"\s*[@#{}\[\"]|\w+:", line)]
     return re.sub(r"\[/?\w+(?:=\w+)?\]", "", "\n".join(line for line in lines if line.count(" ") > 3))
 
 
 def messages(text: str) -> str:
-    """MediaWiki's JSON messages: the strings without their names, wiki markup and variables."""
+    """MediaWiki's JSON messages: the strings without their names, wiki markup or variables."""
     rows = json.loads(text)
     lines = [row for name, row in rows.items() if isinstance(row, str) and not name.startswith("@")]
     return "\n".join(line for line in map(_plain, lines) if line)
@@ -167,7 +167,7 @@ def properties(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """A script of a game: the strings in "double quotes" or `backquotes` that have several words."""
+    """A game script: the strings in "double quotes" or `backquotes` that have several words."""
     strings = [first or second for first, second in re.findall(r'"((?:[^"\\\n]|\\.)*)"|`([^`\n]*)`', text)]
     strings = [re.sub(r"<[^<>]*>", "", string.replace('\\"', '"').replace("\\n", "\n")) for string in strings]
     return "\n".join(string.strip() for string in strings if string.strip().count(" ") >= 2)
@@ -180,7 +180,7 @@ def dialogues(text: str) -> str:
 
 
 def stringtable(text: str) -> str:
-    """FreeOrion's string table: the lines that are neither names nor comments, without links and variables."""
+    """FreeOrion's string table: the lines that are neither names nor comments, without links or variables."""
     lines = [line for line in text.replace("'''", "").splitlines() if not re.match(r"[A-Z0-9_]+$|#", line.strip())]
     return _SPACES.sub(" ", re.sub(r"<[^<>]*>|%\w+%|\[\[[^\[\]]*\]\]", "", "\n".join(lines)))
 

@@ -1,4 +1,4 @@
-"""The requests of the search page about statistics of words; see also word_requests.py."""
+"""The requests of the search page for word statistics; see also word_requests.py."""
 
 from __future__ import annotations
 

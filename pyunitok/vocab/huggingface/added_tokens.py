@@ -32,7 +32,7 @@ class AddedToken:
 
     @property
     def flags(self) -> int:
-        """The enum unitok_token_flags."""
+        """The bits of enum unitok_token_flags."""
         return sum(bit for name, bit in TOKEN_FLAGS.items() if getattr(self, name))
 
 
@@ -40,7 +40,7 @@ def read(document: Fields, form: str) -> list[AddedToken]:
     """The distinct tokens, with the ids in the file. Tokens with the same content become one, with the id of the first
     and the flags of the last; it is special if any of them is special.
 
-    form  the form of the text in which normalized tokens are found: "", "NFC" or "NFKC"
+    form  the normalization form of the text in which normalized tokens are found: "", "NFC" or "NFKC"
     """
     found: dict[str, AddedToken] = {}
     for fields in document.children("added_tokens") if document.has("added_tokens") else ():
@@ -61,8 +61,8 @@ def read(document: Fields, form: str) -> list[AddedToken]:
 
 
 def with_ids(tokens: Iterable[AddedToken], ids: dict[str, int], document: Fields) -> list[AddedToken]:
-    """The tokens with the ids that `tokenizers` assigns: that of an equal piece, otherwise the next id after the
-    pieces.
+    """The tokens with the ids that `tokenizers` assigns: the id of an equal piece or, if there is none, the next
+    id after the pieces.
 
     ids  {piece: id} of the model
     """
