@@ -235,3 +235,40 @@ void unitok_ranges_cut(const unitok_word_rules *rules, int32_t cut, const uint8_
  * relative to text. Returns the number of bytes. */
 int64_t unitok_ranges_remove(const uint8_t *text, int64_t begin, int64_t end, const int64_t *ranges,
                              int64_t n, uint8_t *ret);
+
+/* ------------------------------------------------------------------- Repeats of tokens (windows.py)
+ *
+ * A window is n_tokens consecutive tokens of a document. All windows are counted first, and then found:
+ *
+ *     ids, ends ──▶ count ──▶ unitok_windows ──▶ find ──▶ records ──▶ group by key ──▶ differ
+ *
+ * `ids` are the tokens of all documents, uint16 or uint32, and document k ends at ends[k]; its last
+ * n_after tokens are not part of it. */
+typedef struct unitok_windows unitok_windows;
+
+/*   n_tokens       tokens in a window, at least 1
+ *   id_bytes       2 or 4
+ *   seed           the seed of the hashes
+ *   counter_bytes  the memory for counters, each 2 bits. With 2 bytes per window, about an eighth of the
+ *                  windows that occur once are found; with less memory, more */
+int32_t unitok_windows_new(int64_t n_tokens, int32_t id_bytes, uint64_t seed, int64_t counter_bytes,
+                           unitok_windows **ret, unitok_error *error);
+void unitok_windows_free(unitok_windows *windows);
+
+/* Counts the windows that begin with tokens begin..end-1. Calls must not overlap. */
+void unitok_windows_count(unitok_windows *windows, const void *ids, const int64_t *ends,
+                          int64_t n_documents, int64_t n_after, int64_t begin, int64_t end);
+
+/* Finds the windows among these that may occur more than once, after all windows were counted. Each has
+ * a record: key and value are hashes, and place is its first token. Returns their number.
+ *   ret  [0..end-begin]
+ * Threads may share the windows. */
+int64_t unitok_windows_find(const unitok_windows *windows, const void *ids, const int64_t *ends,
+                            int64_t n_documents, int64_t n_after, int64_t begin, int64_t end,
+                            unitok_anchor *ret);
+
+/* Compares the window that begins at the token `key` of each pair with the window at `place`. Returns the
+ * number of the first pair that differs or is outside ids[0..n_ids-1], or n. It is fastest if the pairs are
+ * ordered by key. */
+int64_t unitok_windows_differ(const unitok_windows *windows, const void *ids, int64_t n_ids,
+                              const unitok_anchor *pairs, int64_t n);

@@ -2,21 +2,20 @@
  *
  *     text ──▶ unitok_suffix ──▶ suffix array ──┐
  *                                               ▼
- *     tokens, bounds of documents ──▶ unitok_search_shard ◀── borrowed by ── unitok_repeats
+ *     tokens, bounds of documents ──▶ unitok_search_shard
  *                                               │
  *     unitok_search_pieces ──────────────┬──────┘
  *     the bytes of all ids, sorted       ▼
  *                          unitok_search_count, _find: where a text occurs
  *
- * Lifetimes and threads. A sorter, a shard and unitok_repeats borrow the caller's arrays: these
- * must outlive them and not change, except that the sorter writes the suffix array. A shard is a
- * struct that the caller fills; nothing is freed with it. Shards and pieces are immutable and may
- * be shared by any number of threads, in any combination; a sorter and unitok_repeats belong to one
- * call at a time. Every object is freed by its own function, which accepts NULL. The conventions
+ * Lifetimes and threads. A sorter and a shard borrow the caller's arrays: these must outlive
+ * them and not change, except that the sorter writes the suffix array. A shard is a struct that the
+ * caller fills; nothing is freed with it. Shards and pieces are immutable and may be shared by any
+ * number of threads, in any combination; a sorter belongs to one call at a time. Every object is freed by its own function, which accepts NULL. The conventions
  * are those of unitok.h.
  *
- * Each section is a module of pyunitok/_c: Suffix sorting (suffix.py), Search (search.py), Repeats
- * (repeats.py), Compact index (compact.py).
+ * Each section is a module of pyunitok/_c: Suffix sorting (suffix.py), Search (search.py), Compact
+ * index (compact.py).
  */
 #pragma once
 
@@ -234,38 +233,6 @@ typedef struct unitok_search_hit {
 void unitok_search_contexts(const void *ids, int32_t id_bytes, const uint8_t *data,
                             const int64_t *offsets, const unitok_search_hit *hits, int64_t n_hits,
                             int64_t before, int64_t after, uint8_t *out, int64_t *bounds);
-
-/* --------------------------------------------------------------------------------- Repeats ---- */
-
-/* Finds every sequence of n_tokens tokens that occurs more than once inside documents, in all
- * shards together. */
-typedef struct unitok_repeats unitok_repeats;
-
-/* Suffixes lo..hi-1 of a shard begin with the same n_tokens tokens, which occur `count` times in
- * all. The first occurrence, by shard and then by position, is at first_position of first_shard. */
-typedef struct unitok_repeat {
-    int64_t lo, hi, count;
-    int32_t shard, first_shard;
-    uint32_t first_position;
-} unitok_repeat;
-
-/* Keeps shards[0..n_shards-1], which must have the same rank. n_tokens >= 1. */
-int32_t unitok_repeats_new(const unitok_search_shard *const *shards, int32_t n_shards,
-                           int64_t n_tokens, unitok_repeats **ret, unitok_error *error);
-void unitok_repeats_free(unitok_repeats *repeats);
-
-/* Processes about n_suffixes more suffixes and writes the repeats found to out[0..capacity-1],
- * capacity >= n_shards. Returns their number. *ret_done is the number of suffixes processed so far;
- * all repeats have been found when it equals the number of all tokens. A few million suffixes per
- * second. */
-int64_t unitok_repeats_step(unitok_repeats *repeats, int64_t n_suffixes, unitok_repeat *out,
-                            int64_t capacity, int64_t *ret_done);
-
-/* Marks the tokens of shard number `number` at which a repeat of records[0..n-1] begins:
- * counts[position] is its count, and later[position] is 1 unless it is the first occurrence or
- * overlaps the first one. Both arrays are [0..tokens-1] and zero before the first call. */
-void unitok_repeats_mark(const unitok_search_shard *shard, int32_t number, int64_t n_tokens,
-                         const unitok_repeat *records, int64_t n, uint32_t *counts, uint8_t *later);
 
 /* --------------------------------------------------------------------------- Compact index ---- */
 

@@ -17,9 +17,11 @@ from toys import indexes, models
 
 import pyunitok
 from pyunitok import Tokenizer
+from pyunitok._c.windows import TokenWindows
 from pyunitok.cli import cli
 from pyunitok.errors import LimitError, OutputError
 from pyunitok.index import duplicates
+from pyunitok.index import windows as windows_module
 
 pytestmark = pytest.mark.usefixtures("both_kinds")
 
@@ -89,6 +91,61 @@ def test_drop_removes_later_occurrences(seed: int, tokenizer: Tokenizer, tmp_pat
     assert sorted(path.name for path in tmp_path.iterdir() if "out" in path.name) == [
         "out.u16", "out.u16.ends", "out.u16.json",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_result_depends_on_neither_memory_nor_threads(
+    seed: int, tokenizer: Tokenizer, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """With 1 KB, one bucket of records does not fit in memory, and the counters discard few windows."""
+    rng = random.Random(seed)
+    documents = [*random_documents(rng, list(range(97, 117))), [97] * 900]  # windows of one group fill a bucket
+    index = indexes.make(tmp_path, tokenizer, [documents], eod=rng.choice([EOD, None]), documents_per_shard=4)
+    pieces, grouped = [], windows_module._grouped_in_pieces
+    monkeypatch.setattr(windows_module, "_grouped_in_pieces", lambda *given: pieces.append(1) or grouped(*given))
+    for n in (1, 3, 8):
+        found = []
+        for memory, threads in ((1 << 30, 1), (1 << 10, 1), (1 << 10, 3)):
+            pieces.clear()
+            work: Any = {"max_memory_bytes": memory, "threads": threads}
+            spans = duplicates.repeated_spans(index, n, **work)
+            duplicates.drop_repeats(index, tmp_path / "out.u16", n, overwrite=True, **work)
+            found.append((
+                [record for some in spans for record in some.records()],
+                [(tmp_path / f"out.u16{suffix}").read_bytes() for suffix in ("", ".ends")],
+            ))  # fmt: skip
+            assert bool(pieces) == (memory < 1 << 20)
+        assert found[0] == found[1] == found[2] and found[0][0]
+
+
+def test_equal_hashes_of_different_windows(tokenizer: Tokenizer, tmp_path: Path, monkeypatch: Any) -> None:
+    """The search starts again with other hashes."""
+    documents = [list(b"one two three four"), list(b"x one two three four y, three four")]
+    index = indexes.make(tmp_path, tokenizer, [documents], eod=EOD)
+    expected = [record for spans in duplicates.repeated_spans(index, 6) for record in spans.records()]
+    find, seeds = TokenWindows.find, []
+
+    def colliding(self: Any, begin: int, end: int) -> Any:
+        records = find(self, begin, end)
+        if len(set(seeds)) < 3:
+            records["key"] = records["value"] = 0
+        return records
+
+    def randbits(n: int) -> int:
+        seeds.append(random.Random(len(seeds)).getrandbits(n))
+        return seeds[-1]
+
+    monkeypatch.setattr(TokenWindows, "find", colliding)
+    monkeypatch.setattr(windows_module.secrets, "randbits", randbits)
+    found = [record for spans in duplicates.repeated_spans(index, 6) for record in spans.records()]
+    assert found == expected and len(seeds) == 3
+
+
+def test_an_index_without_windows(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    index = indexes.make(tmp_path, tokenizer, [[[], []]], eod=None)
+    assert not list(duplicates.repeated_spans(index, 2))
+    manifest, gone = duplicates.drop_repeats(index, tmp_path / "out.u16", 2)
+    assert gone == manifest.tokens == 0 and manifest.documents == 2
 
 
 def test_characters_are_not_cut(tokenizer: Tokenizer, tmp_path: Path) -> None:

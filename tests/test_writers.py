@@ -186,13 +186,13 @@ def test_no_link_is_followed(
 # Modules that open, rename or create files, the calls that they use, and the reasons.
 ALLOWED = {
     "clean/parts.py": {"shutil.copyfileobj"},  # into a file that new_file() opened
+    "clean/workspace.py": {"TemporaryFile"},
     "disk/outfile.py": {"open", "os.open", "replace"},  # all writes go through this module
     "disk/reports.py": {"open"},  # writes to pipes and devices
     "export/files.py": {"open", "os.link"},  # a reflink and a link to the token file, under a partial name
     "run/units.py": {"replace"},  # moves finished files to the folder of the parts
     "train/counting.py": {"TemporaryFile"},  # counts that exceed the memory limit
     "train/rereading.py": {"SpooledTemporaryFile"},  # a pipe that is read twice
-    "index/duplicates.py": {"TemporaryFile"},
     "index/word_build.py": {"TemporaryFile", "tofile"},  # words that have not been numbered yet
     "cli/__init__.py": {"os.open"},  # opens /dev/null
 }  # fmt: skip
@@ -350,13 +350,13 @@ def test_interrupted_duplicates_leave_no_folder(corpus: Path, tmp_path: Path, ho
     """Regression: the folder `.pyunitok-duplicates-*` was left next to the output."""
     program = (
         "import os, signal\n"
-        "from pyunitok.index import duplicates\n"
-        "mark = duplicates.c_repeats.mark_repeats\n"
+        "from pyunitok.index import windows\n"
+        "are_equal = windows.TokenWindows.are_equal\n"
         "def stopped(*arguments):\n"
         f"    os.kill(os.getpid(), signal.{how})\n"
-        "    return mark(*arguments)\n"
+        "    return are_equal(*arguments)\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "duplicates.c_repeats.mark_repeats = stopped\n"
+        "windows.TokenWindows.are_equal = stopped\n"
         "from pyunitok.cli import main\n"
         "main()\n"
     )

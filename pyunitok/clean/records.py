@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pyunitok._c.anchors import RECORD, Buffer, Int64s, Records, divided
-from pyunitok.clean.workspace import Workspace
+from pyunitok.clean.workspace import Space
 from pyunitok.errors import OutputError
 
 BUCKETS = 2048
@@ -35,7 +35,7 @@ class RecordWriter:
     batch_bytes  memory for the records of a run
     """
 
-    def __init__(self, space: Workspace, name: str, shift: int, batch_bytes: int) -> None:
+    def __init__(self, space: Space, name: str, shift: int, batch_bytes: int) -> None:
         self._name, self._space, self._shift = name, space, shift
         n_batch = max(1, batch_bytes // RECORD.itemsize)
         self._waiting, self._divided = np.empty(n_batch, RECORD), np.empty(n_batch, RECORD)
@@ -78,14 +78,15 @@ class RecordReader:
     counts  int64[BUCKETS]: records in each bucket
     """
 
-    def __init__(self, space: Workspace, name: str, n: int) -> None:
-        index = np.fromfile(space.path(f"{name}.index"), np.int64)
-        self._path = space.path(name)
-        if len(index) % (BUCKETS + 1) or self._path.stat().st_size != n * RECORD.itemsize:
+    def __init__(self, space: Space, name: str, n: int) -> None:
+        with space.open(f"{name}.index") as file:
+            index = np.fromfile(file, np.int64)
+        self._path, self._file = space.path(name), space.open(name)
+        if len(index) % (BUCKETS + 1) or os.fstat(self._file.fileno()).st_size != n * RECORD.itemsize:
+            self._file.close()
             raise OutputError(f"{self._path} is not the file that was written; --overwrite starts again")
         self._index = index.reshape(-1, BUCKETS + 1)
         self.counts: Int64s = np.diff(self._index, axis=1).sum(axis=0)
-        self._file = self._path.open("rb")
         self._buffer = Buffer()
 
     def __enter__(self) -> RecordReader:
@@ -140,7 +141,7 @@ class RangesWriter:
     n, n_bytes  written so far
     """
 
-    def __init__(self, space: Workspace, name: str) -> None:
+    def __init__(self, space: Space, name: str) -> None:
         self._stack = ExitStack()
         self._files = [self._stack.enter_context(space.new_file(f"{name}.{part}")) for part in ("begins", "ends")]
         self.n = self.n_bytes = 0
@@ -168,7 +169,7 @@ class Ranges:
         self.begins, self.ends = begins, ends
 
     @classmethod
-    def opened(cls, space: Workspace, name: str, n: int) -> Ranges:
+    def opened(cls, space: Space, name: str, n: int) -> Ranges:
         return cls(space.mapped(f"{name}.begins", np.int64, n), space.mapped(f"{name}.ends", np.int64, n))
 
     def __len__(self) -> int:

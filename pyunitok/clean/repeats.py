@@ -94,9 +94,7 @@ class Texts:
     def release(self) -> None:
         """Unmap the pages of the files that were read. They stay in the system's cache."""
         for name in ("text", "ends"):
-            mapped = getattr(self.__dict__.get(name), "_mmap", None)
-            if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
-                mapped.madvise(mmap.MADV_DONTNEED)
+            release(self.__dict__.get(name))
 
     def begin(self, document: int) -> int:
         return int(self.ends[document - 1]) if document else 0
@@ -108,6 +106,13 @@ class Texts:
             to = min(max(to, begin + 1), end)
             yield begin, to
             begin = to
+
+
+def release(array: np.ndarray[Any, Any] | None) -> None:
+    """Unmap the pages of a memory map that were read. They stay in the system's cache."""
+    mapped = getattr(array, "_mmap", None)
+    if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED)
 
 
 class TextRepeats:

@@ -3,12 +3,14 @@
     TMP/CLEAN.work.partial/journal.partial     identifies the run, and stores the result of each finished step
                            text-0, ends-0, …   the files of these steps
 
-A step writes complete files, so a killed run repeats at most one step.
+A step writes complete files, so a killed run repeats at most one step. TemporaryFiles are for runs that start over.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
+import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -28,7 +30,37 @@ Item = TypeVar("Item")
 Value = TypeVar("Value")
 
 
-class Workspace:
+class Space:
+    """A place for temporary files: Workspace, or TemporaryFiles."""
+
+    def new_file(self, name: str) -> contextlib.AbstractContextManager[IO[bytes]]:
+        """Open a file for writing."""
+        raise NotImplementedError
+
+    def open(self, name: str) -> IO[bytes]:
+        """Open a file for reading."""
+        raise NotImplementedError
+
+    def path(self, name: str) -> Path:
+        """The path of a file, for messages."""
+        raise NotImplementedError
+
+    def mapped(self, name: str, dtype: Any, n: int) -> np.ndarray[Any, Any]:
+        """The n items of a file. OutputError if its size is wrong."""
+        path = self.path(name)
+        try:
+            with self.open(name) as file:
+                n_bytes = os.fstat(file.fileno()).st_size
+                if n_bytes != n * np.dtype(dtype).itemsize:
+                    raise OutputError(
+                        f"{path} has {n_bytes} bytes, not those that were written; --overwrite starts again"
+                    )
+                return np.memmap(file, dtype, "r") if n else np.empty(0, dtype)
+        except OSError as error:
+            raise OutputError(f"{path}: cannot be read: {error.strerror}; --overwrite starts again") from error
+
+
+class Workspace(Space):
     """A context manager, which releases the lock. Two runs cannot share a folder.
 
     base   the name used in messages
@@ -96,16 +128,8 @@ class Workspace:
     def path(self, name: str) -> Path:
         return self._folder / name
 
-    def mapped(self, name: str, dtype: Any, n: int) -> np.ndarray[Any, Any]:
-        """The n items of a file. OutputError if its size is wrong."""
-        path = self._folder / name
-        try:
-            n_bytes = path.stat().st_size
-            if n_bytes != n * np.dtype(dtype).itemsize:
-                raise OutputError(f"{path} has {n_bytes} bytes, not those that were written; --overwrite starts again")
-            return np.memmap(path, dtype, "r") if n else np.empty(0, dtype)
-        except OSError as error:
-            raise OutputError(f"{path}: cannot be read: {error.strerror}; --overwrite starts again") from error
+    def open(self, name: str) -> IO[bytes]:
+        return self.path(name).open("rb")
 
     def remove(self) -> None:
         """Remove everything, at the end of the run."""
@@ -118,6 +142,44 @@ class Workspace:
         for path in self._folder.iterdir():
             if path != self._lock.path and not path.is_dir():
                 path.unlink(missing_ok=True)
+
+
+class TemporaryFiles(Space):
+    """Files without names, which cannot outlive the process. A context manager."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._files: dict[str, IO[bytes]] = {}
+
+    def __enter__(self) -> TemporaryFiles:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in self._files.values():
+            file.close()
+
+    @contextlib.contextmanager
+    def new_file(self, name: str) -> Iterator[IO[bytes]]:
+        self.remove(name)
+        try:
+            self._files[name] = file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - __exit__ closes it
+            yield file
+            file.flush()
+        except OSError as error:
+            raise OutputError(f"{self._folder}: cannot write a temporary file: {error.strerror}") from error
+
+    def open(self, name: str) -> IO[bytes]:
+        file = os.fdopen(os.dup(self._files[name].fileno()), "rb")
+        file.seek(0)
+        return file
+
+    def path(self, name: str) -> Path:
+        return self._folder / name
+
+    def remove(self, name: str) -> None:
+        """Free the space of a file."""
+        if name in self._files:
+            self._files.pop(name).close()
 
 
 def in_order(n_threads: int, work: Callable[[Item], Value], items: Iterable[Item]) -> Iterator[tuple[Item, Value]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from pyunitok.cli.arguments import model_override_option
+from pyunitok.cli.arguments import SIZE, model_override_option
 from pyunitok.errors import count
 from pyunitok.index.duplicates import drop_repeats, write_repeats
 from pyunitok.index.opened import open_index
@@ -23,14 +23,20 @@ from pyunitok.index.opened import open_index
 @click.option("--min-tokens", type=click.IntRange(1), default=50, show_default=True, help="Minimum span length.")
 @click.option("--drop", is_flag=True, help="Write a token file that keeps only the first occurrence of each span.")
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
+@click.option("--max-memory", "max_memory_bytes", type=SIZE, default="1G", show_default=True, help="Memory budget.")
+@click.option("--threads", type=click.IntRange(1), help="Number of threads; by default, one per core.")
 @model_override_option
-def duplicates(folder: str, out: str, min_tokens: int, drop: bool, overwrite: bool, model: Any) -> None:
+def duplicates(
+    folder: str, out: str, min_tokens: int, drop: bool, overwrite: bool, max_memory_bytes: int, threads: int | None,
+    model: Any,
+) -> None:  # fmt: skip
     """List repeated text in an index, or remove it.
 
     Writes one JSON line per repeated span with its document, token range, byte range, the count of its most frequent
     part, and the number of its tokens that repeat earlier text.
 
-    Uses about 21 bytes of memory per token of the index, or 5 GB for 242 million tokens.
+    Temporary files next to OUT take up to 52 bytes per token of the index. The result depends on neither memory nor
+    threads.
 
     \b
     Examples:
@@ -41,7 +47,7 @@ def duplicates(folder: str, out: str, min_tokens: int, drop: bool, overwrite: bo
     command: Any = drop_repeats if drop else write_repeats
     with click.progressbar(length=1000, label="comparing", file=sys.stderr) as bar:
         found, n = command(
-            index, Path(out), min_tokens, overwrite=overwrite,
+            index, Path(out), min_tokens, overwrite=overwrite, max_memory_bytes=max_memory_bytes, threads=threads,
             on_progress=lambda share: bar.update(round(share * 1000) - bar.pos),
         )  # fmt: skip
     if drop:

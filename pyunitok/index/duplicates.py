@@ -1,47 +1,48 @@
 """Find the repeated spans of an index, or write a token file without them.
 
-    shard 0 ─┐  merge of the suffix    a temporary file of       marks in text order,       spans ─▶ dups.jsonl.zst
-    shard 1 ─┼───────────────────────▶ records (40 bytes ──────▶ one shard at a time ────┬─▶
-    shard 2 ─┘  arrays (repeats.c)     each)                                             └─▶ other tokens ─▶ OUT
+    shards ─▶ tokens, ends ─ windows.py ─▶ repeated windows ─┬─ joined ─▶ spans ────────▶ dups.jsonl.zst
+              (temporary files)            in text order     └─ later ──▶ other tokens ─▶ OUT
 
 A window is min_tokens consecutive tokens of one document, excluding its eod. It is repeated if the same tokens form
 another window, in any document. Repeated windows that overlap or touch form a span.
 
-Memory: 5 bytes per token of the largest shard, and about 10 MB. Including the pages of the index and of the records,
-measured memory is about 21 bytes per token (5.1 GB for 242 million tokens). Temporary disk space next to the output: at
-most 40 bytes per repeated window.
+The suffix arrays are not read. Memory does not depend on the size of the index. Temporary files next to the output: the
+tokens, 8 bytes per document, and the records of windows.py.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import struct
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import zstandard
 
-from pyunitok._c import repeats as c_repeats
+from pyunitok._c.anchors import Int64s
+from pyunitok._c.windows import Ids
+from pyunitok.clean.records import Ranges, RangesWriter
+from pyunitok.clean.repeats import release
+from pyunitok.clean.workspace import TemporaryFiles
 from pyunitok.disk.outfile import new_file
 from pyunitok.errors import LimitError, OutputError
-from pyunitok.index.hits import Int64s
 from pyunitok.index.opened import Index, open_index
+from pyunitok.index.windows import OnShare, RepeatedWindows
+from pyunitok.model.batch import threads_or_cores
 from pyunitok.run.identity import Identity
 from pyunitok.run.output import Output
 from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX, InputRecord, Manifest, StrPath
 from pyunitok.tokens.metadata import MetadataFile, metadata_path
 from pyunitok.tokens.model import Model
 
-STEP = 1 << 20  # suffixes between checks for Ctrl-C
-DOCUMENTS_AT_ONCE = 1 << 16
-
-OnProgress = Callable[[float], None]
-Records = np.ndarray[Any, Any]  # dtype c_repeats.REPEAT
+STEP = 1 << 20  # tokens between checks for Ctrl-C
+WINDOWS_AT_ONCE = 1 << 17
+MAX_MEMORY_BYTES = 1 << 30
+COPIED, FOUND = 0.05, 0.9  # the share that is complete when the tokens are copied, and when all windows are found
 
 
 @dataclass(frozen=True)
@@ -60,32 +61,36 @@ class Repeats:
 
 def duplicates(
     index: StrPath | Index, out: StrPath, min_tokens: int = 50, *, drop: bool = False, overwrite: bool = False,
-    model: Model = None, on_progress: Callable[[float], None] | None = None,
+    model: Model = None, max_memory_bytes: int = MAX_MEMORY_BYTES, threads: int | None = None,
+    on_progress: OnShare | None = None,
 ) -> Repeats:  # fmt: skip
     """Find text that occurs more than once in an index, or drop it, as `pyunitok duplicates` does.
 
-    index        the folder of an index, or an open Index
-    out          the JSON Lines file to write, one object per repeated span; compressed if its name ends in .zst
-    min_tokens   the minimum length of a span
-    drop         write a token file to `out` instead: all documents, except for tokens that repeat earlier text
-    overwrite    replace `out` if it exists
-    model        replaces the model that the token files name
-    on_progress  called with the completed share, from the calling thread
+    index             the folder of an index, or an open Index
+    out               the JSON Lines file to write, one object per repeated span; compressed if its name ends in .zst
+    min_tokens        the minimum length of a span
+    drop              write a token file to `out` instead: all documents, except for tokens that repeat earlier text
+    overwrite         replace `out` if it exists
+    model             replaces the model that the token files name
+    max_memory_bytes  the memory budget; the result does not depend on it
+    threads           by default, one per core
+    on_progress       called with the completed share, from the calling thread
 
-    Memory: about 21 bytes per token of the index. Raises OutputError if `out` exists.
+    Raises OutputError if `out` exists.
 
         pyunitok.duplicates("idx", "unique.u16", drop=True).manifest
     """
     opened = index if isinstance(index, Index) else open_index(index, model=model)
+    work: Any = {"max_memory_bytes": max_memory_bytes, "threads": threads, "on_progress": on_progress}
     if drop:
-        manifest, n = drop_repeats(opened, Path(out), min_tokens, overwrite=overwrite, on_progress=on_progress)
+        manifest, n = drop_repeats(opened, Path(out), min_tokens, overwrite=overwrite, **work)
         return Repeats(None, n, manifest)
-    return Repeats(*write_repeats(opened, Path(out), min_tokens, overwrite=overwrite, on_progress=on_progress))
+    return Repeats(*write_repeats(opened, Path(out), min_tokens, overwrite=overwrite, **work))
 
 
 @dataclass
 class RepeatedSpans:
-    """The repeated spans of one shard in text order; int64[n] each.
+    """Repeated spans in text order; int64[n] each.
 
     documents               document numbers in the index
     begins, ends            token ranges within the documents
@@ -113,38 +118,32 @@ class RepeatedSpans:
             yield where | {"occurrences": n, "later_tokens": later}
 
 
-@dataclass
-class _Marks:
-    """For each token of one shard: how often the window that begins there occurs (0 means once), and whether it repeats
-    an earlier window."""
-
-    number: int
-    counts: np.ndarray[Any, np.dtype[np.uint32]]
-    later: np.ndarray[Any, np.dtype[np.uint8]]
-
-
 def repeated_spans(
-    index: Index, min_tokens: int = 50, *, scratch: Path | None = None, on_progress: OnProgress | None = None
-) -> Iterator[RepeatedSpans]:
-    """All repeated spans of at least min_tokens tokens, shard by shard.
+    index: Index, min_tokens: int = 50, *, scratch: Path | None = None, max_memory_bytes: int = MAX_MEMORY_BYTES,
+    threads: int | None = None, on_progress: OnShare | None = None,
+) -> Iterator[RepeatedSpans]:  # fmt: skip
+    """All repeated spans of at least min_tokens tokens, in text order; at least one item for each shard.
 
     scratch      the folder for temporary files; by default that of the system
     on_progress  called with the completed share, 0 to 1
     """
-    for marks in _marks(index, min_tokens, scratch, on_progress):
-        yield _spans_of(index, marks, min_tokens)
+    with TemporaryFiles(scratch or Path(tempfile.gettempdir())) as files:
+        corpus = _Corpus(index, min_tokens, files, max_memory_bytes, threads, on_progress)
+        joiner = _Joiner()
+        for number, windows, is_end in corpus.repeats():
+            yield corpus.spans_of(number, joiner.add(windows, is_end))
 
 
 def write_repeats(
-    index: Index, out: Path, min_tokens: int = 50, *, overwrite: bool = False, on_progress: OnProgress | None = None
+    index: Index, out: Path, min_tokens: int = 50, *, overwrite: bool = False, **work: Any
 ) -> tuple[int, int]:
     """Write all repeated spans to a JSON Lines file, compressed if its name ends in .zst. Returns the number of spans
-    and of the tokens in them. Raises OutputError if the file exists."""
+    and of the tokens in them. work: the other arguments of repeated_spans. Raises OutputError if the file exists."""
     n_spans = n_tokens = 0
     with new_file(out, overwrite=overwrite) as file:
         is_zst = out.suffix == ".zst"
         sink: Any = zstandard.ZstdCompressor(level=3).stream_writer(file, closefd=False) if is_zst else file
-        for spans in repeated_spans(index, min_tokens, scratch=out.parent, on_progress=on_progress):
+        for spans in repeated_spans(index, min_tokens, scratch=out.parent, **work):
             for record in spans.records():
                 sink.write(json.dumps(record).encode() + b"\n")
             n_spans += len(spans)
@@ -155,8 +154,9 @@ def write_repeats(
 
 
 def drop_repeats(
-    index: Index, out: Path, min_tokens: int = 50, *, overwrite: bool = False, on_progress: OnProgress | None = None
-) -> tuple[Manifest, int]:
+    index: Index, out: Path, min_tokens: int = 50, *, overwrite: bool = False,
+    max_memory_bytes: int = MAX_MEMORY_BYTES, threads: int | None = None, on_progress: OnShare | None = None,
+) -> tuple[Manifest, int]:  # fmt: skip
     """Write a token file of all documents of the index, dropping windows that repeat earlier text. Returns its manifest
     and the number of tokens dropped.
 
@@ -183,14 +183,15 @@ def drop_repeats(
     with Output(out, identity, overwrite=overwrite, extra=extra) as output:
         if output.finished is not None:
             return output.finished, index.n_tokens - output.finished.tokens
-        sizes = _write_kept(index, output, min_tokens, out.parent, on_progress)
+        with TemporaryFiles(out.parent) as files:
+            corpus = _Corpus(index, min_tokens, files, max_memory_bytes, threads, on_progress)
+            records = corpus.write_kept(output, inputs)
         if has_metadata:
             metadata = MetadataFile(output.files[METADATA_SUFFIX])
             for array in index.arrays:
                 metadata.append_file(metadata_path(array.path))
             metadata.end()
         first = manifests[0]
-        records = _records(inputs, sizes)
         manifest = Manifest.of(
             records, model=first.model, eod=first.eod, dtype=first.dtype, algorithm=first.algorithm,
             sample=first.sample, run=run,
@@ -199,168 +200,200 @@ def drop_repeats(
     return manifest, index.n_tokens - manifest.tokens
 
 
-# ------------------------------------------------------------------------------------------------------- finding ---
+BEGIN, END, DOCUMENT, OCCURRENCES, FRESH = range(5)  # the columns of spans, see _Joiner
+Bools = np.ndarray[Any, np.dtype[np.bool_]]
 
 
-def _marks(
-    index: Index, min_tokens: int, scratch: Path | None, on_progress: OnProgress | None
-) -> Iterator[_Marks]:
-    if min_tokens < 1:
-        raise LimitError(f"min_tokens must be at least 1, not {min_tokens}")
-    with _Spilled(len(index.shards), scratch) as spilled:
-        shards = [shard.restored().searcher(index.eod) for shard in index.shards]
-        repeats, done, total = c_repeats.RepeatFinder(shards, min_tokens), 0, max(1, index.n_tokens)
-        while done < index.n_tokens:
-            records, done = repeats.step(STEP)
-            for number in np.unique(records["shard"]).tolist():
-                spilled.append(number, records[records["shard"] == number])
-            if on_progress:
-                on_progress(done / total)
-        for number, shard in enumerate(shards):
-            counts, later = np.zeros(shard.n, np.uint32), np.zeros(shard.n, np.uint8)
-            for records in spilled.of(number):
-                c_repeats.mark_repeats(shard, number, min_tokens, records, counts, later)
-            yield _Marks(number, counts, later)
+class _Corpus:
+    """The tokens of all shards, in a temporary file, and the windows that repeat in them.
 
-
-class _Spilled:
-    """The records of all shards in one unnamed temporary file, which cannot outlive the process.
-
-    The file is a sequence of chunks, each of one shard:
-
-        [ offset of the shard's previous chunk, or -1 | number of records | records ... ]
+    starts  [0..shards]: the first token of each shard in the copy
     """
 
-    HEAD = struct.Struct("<qq")
+    def __init__(
+        self, index: Index, min_tokens: int, files: TemporaryFiles, max_memory_bytes: int, threads: int | None,
+        on_progress: OnShare | None,
+    ) -> None:  # fmt: skip
+        if min_tokens < 1:
+            raise LimitError(f"min_tokens must be at least 1, not {min_tokens}")
+        self._index, self._files, self._min_tokens = index, files, min_tokens
+        self._on_share: OnShare = on_progress or (lambda _share: None)
+        self.starts = np.cumsum([0, *map(len, index.shards)]).tolist()
+        self._documents = np.cumsum([0, *(len(shard.ends) for shard in index.shards)]).tolist()
+        self._copy()
+        self._windows = RepeatedWindows(
+            files, self._ids, self._ends, int(index.eod is not None), min_tokens, max_memory_bytes,
+            threads_or_cores(threads), lambda share: self._on_share(COPIED + (FOUND - COPIED) * share),
+        )  # fmt: skip
 
-    def __init__(self, n_shards: int, folder: Path | None) -> None:
-        self._folder = folder or Path(tempfile.gettempdir())
-        self._last = [-1] * n_shards  # the offset of each shard's last chunk
-        try:
-            self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - __exit__ closes it
-        except OSError as error:
-            raise self._unwritable(error) from error
+    def _copy(self) -> None:
+        """Write the tokens and the document ends of all shards. OutputError if the ends are damaged."""
+        n_tokens = self.starts[-1]
+        with self._files.new_file("tokens") as tokens, self._files.new_file("ends") as ends_file:
+            for shard, start in zip(self._index.shards, self.starts, strict=False):
+                for at in range(0, len(shard), STEP):
+                    tokens.write(np.ascontiguousarray(shard.ids[at : at + STEP]).data)
+                    self._on_share(COPIED * (start + at) / n_tokens)
+                ends = shard.ends.astype(np.int64) - shard.begin
+                if len(ends) and (ends[0] < 0 or ends[-1] != len(shard) or bool((np.diff(ends) < 0).any())):
+                    raise shard.damaged()
+                ends_file.write((ends + start).data)
+        self._ids = self._files.mapped("tokens", self._index.dtype, n_tokens)
+        self._ends: Int64s = self._files.mapped("ends", np.int64, self._documents[-1])
 
-    def __enter__(self) -> _Spilled:
-        return self
+    def repeats(self) -> Iterator[tuple[int, Int64s, bool]]:
+        """Yields (shard, windows, whether the shard is complete), in text order. The columns of windows, int64[n, 5],
+        are those of _Joiner."""
+        number, last_end = 0, 0
+        for repeats in self._windows:
+            while len(repeats):
+                n = int(np.searchsorted(repeats["key"][:WINDOWS_AT_ONCE], self.starts[number + 1]))
+                begins, firsts = (repeats[name][:n].astype(np.int64) for name in ("key", "place"))
+                is_later = firsts + self._min_tokens <= begins
+                fresh = np.zeros(n, np.int64)
+                later = begins[is_later]
+                before = np.concatenate(([last_end], later[:-1] + self._min_tokens))[: len(later)]
+                fresh[is_later] = np.minimum(later + self._min_tokens - before, self._min_tokens)
+                last_end = int(later[-1]) + self._min_tokens if len(later) else last_end
+                documents = np.searchsorted(self._ends, begins, "right")
+                columns = (begins, begins + self._min_tokens, documents, repeats["value"][:n].astype(np.int64), fresh)
+                repeats = repeats[n:]
+                is_end = len(repeats) > 0 and int(repeats["key"][0]) >= self.starts[number + 1]
+                yield number, np.stack(columns, axis=1), is_end
+                number += is_end
+            release(self._ends)
+        for rest in range(number, len(self.starts) - 1):
+            yield rest, np.empty((0, 5), np.int64), True
 
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
+    def spans_of(self, number: int, spans: Int64s) -> RepeatedSpans:
+        index, start = self._index, self.starts[number]
+        begins, ends = spans[:, BEGIN] - start, spans[:, END] - start
+        first = index._bounds_at(number, begins)[1]
+        numbers, byte_begins = index._bytes_at(number, begins, np.zeros_like(begins))
+        sizes = index.c[number].sizes(index.tables.sizes, begins, ends)
+        byte_ends, byte_begins = byte_begins + sizes, np.maximum(byte_begins, 0)
+        counts = spans[:, OCCURRENCES].copy(), spans[:, FRESH].copy()
+        return RepeatedSpans(numbers, begins - first, ends - first, byte_begins, byte_ends, *counts)
 
-    def append(self, shard: int, records: Records) -> None:
-        try:
-            begin = self._file.seek(0, os.SEEK_END)
-            self._file.write(self.HEAD.pack(self._last[shard], len(records)))
-            self._file.write(records.tobytes())
-        except OSError as error:
-            raise self._unwritable(error) from error
-        self._last[shard] = begin
+    # ---------------------------------------------------------------------------------------------------- dropping ---
 
-    def of(self, shard: int) -> Iterator[Records]:
-        """Yields all records of a shard, last chunk first; the order does not affect the marks."""
-        begin = self._last[shard]
-        while begin >= 0:
-            self._file.seek(begin)
-            begin, n = self.HEAD.unpack(self._file.read(self.HEAD.size))
-            yield np.frombuffer(self._file.read(n * c_repeats.REPEAT.itemsize), c_repeats.REPEAT)
+    def write_kept(self, output: Output, inputs: list[InputRecord]) -> list[InputRecord]:
+        """Write the tokens that are in no later window, and the document ends. Returns the input records, updated to
+        the tokens and bytes of text that remain."""
+        dropped, left = self._dropped(), _Left(output, inputs)
+        for number, (begin, end) in enumerate(pairwise(self.starts)):
+            left.add_empty(self._index.first_document(number))  # documents without tokens may not belong to any shard
+            documents = self._ends[self._documents[number] : self._documents[number + 1]]
+            for at in range(begin, max(end, begin + 1), STEP):
+                to = min(at + STEP, end)
+                kept = np.ones(to - at, np.bool_)
+                for a, b in np.clip(dropped.between(at, to) - at, 0, to - at).tolist():
+                    kept[a:b] = False
+                n = int(np.searchsorted(documents, to, "right"))
+                ids = np.ascontiguousarray(self._ids[at:to][kept])
+                left.add(ids, kept, documents[:n] - at, self._index.tables.sizes)
+                documents = documents[n:]
+                for array in (self._ids, self._ends, dropped.begins, dropped.ends):
+                    release(array)
+                self._on_share(FOUND + (1 - FOUND) * to / max(1, self.starts[-1]))
+        left.add_empty(self._index.n_documents)
+        return left.records()
 
-    def _unwritable(self, error: OSError) -> OutputError:
-        return OutputError(f"{self._folder}: cannot write a temporary file: {error.strerror}")
+    def _dropped(self) -> Ranges:
+        """Write the ranges of tokens to drop: later windows, without the characters at their ends that they cut."""
+        texts = self._index.tables.texts
+        is_inner = np.zeros(len(self._index.tables.sizes), np.bool_)  # whether an id begins inside a character
+        is_inner[: len(texts)] = [text[:1] != b"" and text[0] & 0xC0 == 0x80 for text in texts]
+        joiner = _Joiner()
+        with RangesWriter(self._files, "dropped") as writer:
+            for number, windows, is_end in self.repeats():
+                is_last = is_end and number == len(self.starts) - 2
+                ranges = joiner.add(windows[windows[:, FRESH] > 0], is_last)
+                begins, ends, document_ends = ranges[:, BEGIN], ranges[:, END], self._ends[ranges[:, DOCUMENT]]
+                while len(at := self._among(is_inner, begins, begins < ends)):
+                    begins[at] += 1
+                while len(at := self._among(is_inner, ends, (begins < ends) & (ends < document_ends))):
+                    ends[at] -= 1
+                writer.add(ranges[begins < ends, : END + 1])
+        return Ranges.opened(self._files, "dropped", writer.n)
 
-
-def _ranges(starts: Int64s, documents: Int64s, n: int) -> tuple[Int64s, Int64s, Int64s]:
-    """Merges windows of n tokens that overlap or touch within one document. Returns the begins and ends of the ranges,
-    and the index in `starts` of each range's first window."""
-    is_new = np.ones(len(starts), np.bool_)
-    is_new[1:] = (starts[1:] > starts[:-1] + n) | (documents[1:] != documents[:-1])
-    at = np.flatnonzero(is_new)
-    last = np.append(at, len(starts))[1:] - 1
-    return starts[at], starts[last] + n, at
-
-
-def _spans_of(index: Index, marks: _Marks, n: int) -> RepeatedSpans:
-    starts = np.flatnonzero(marks.counts)
-    documents = index.documents_at(marks.number, starts)
-    begins, ends, at = _ranges(starts, documents, n)
-    occurrences = np.maximum.reduceat(marks.counts[starts], at).astype(np.int64) if len(at) else begins
-    later = np.flatnonzero(marks.later)
-    later_begins, later_ends, _ = _ranges(later, index.documents_at(marks.number, later), n)
-    owner = np.searchsorted(begins, later_begins, "right") - 1
-    later_tokens = np.zeros(len(begins), np.int64)
-    np.add.at(later_tokens, owner, later_ends - later_begins)
-    first = index._bounds_at(marks.number, begins)[1]
-    numbers, byte_begins = index._bytes_at(marks.number, begins, np.zeros_like(begins))
-    sizes = index.c[marks.number].sizes(index.tables.sizes, begins, ends)
-    byte_ends, byte_begins = byte_begins + sizes, np.maximum(byte_begins, 0)
-    return RepeatedSpans(
-        numbers, begins - first, ends - first, byte_begins, byte_ends, occurrences, later_tokens
-    )
-
-
-# ------------------------------------------------------------------------------------------------------ dropping ---
-
-
-def _write_kept(
-    index: Index, output: Output, n: int, scratch: Path, on_progress: OnProgress | None
-) -> tuple[Int64s, Int64s]:
-    """Write the remaining tokens. Returns the document ends, int64[documents + 1], in tokens and in bytes of text."""
-    ends, bytes_, done = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)], 0
-
-    def write_ends(tokens: Int64s, n_bytes: Int64s) -> None:
-        """Append documents whose ends are given relative to the end of the last document written."""
-        if not len(tokens):
-            return
-        ends.append(ends[-1][-1] + tokens)
-        bytes_.append(bytes_[-1][-1] + n_bytes)
-        output.ends.write(ends[-1].astype("<u8").view(np.uint8).data)
-
-    def write_empty(documents: int) -> None:
-        write_ends(np.zeros(documents, np.int64), np.zeros(documents, np.int64))
-
-    for marks in _marks(index, n, scratch, on_progress):
-        shard, first = index.shards[marks.number], index.first_document(marks.number)
-        write_empty(first - done)  # documents without tokens may not belong to any shard
-        done = first + len(shard.ends)
-        kept = _kept(index, marks, n)
-        bounds = np.concatenate(([0], shard.ends.astype(np.int64) - shard.begin))
-        if bool((np.diff(bounds) < 0).any()):
-            raise shard.damaged()
-        for at in range(0, len(bounds) - 1, DOCUMENTS_AT_ONCE):
-            some = bounds[at : at + DOCUMENTS_AT_ONCE + 1]
-            mask, ids = kept[some[0] : some[-1]], shard.ids[some[0] : some[-1]]
-            ids = np.ascontiguousarray(ids[mask])
-            output.ids.write(ids.view(np.uint8).data)
-            sums = np.concatenate(([0], np.cumsum(mask)))[some - some[0]]
-            sizes = np.concatenate(([0], np.cumsum(index.tables.sizes[ids].astype(np.int64))))[sums]
-            write_ends(sums[1:], sizes[1:])
-    write_empty(index.n_documents - done)
-    return np.concatenate(ends), np.concatenate(bytes_)
-
-
-def _kept(index: Index, marks: _Marks, n: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """bool[tokens]: whether a token is outside all windows that repeat earlier text, or part of a character that
-    crosses the edge of one."""
-    shard, tables = index.shards[marks.number], index.tables
-    starts = np.flatnonzero(marks.later)
-    begins, ends, _ = _ranges(starts, index.documents_at(marks.number, starts), n)
-    inner = np.array([text[:1] != b"" and text[0] & 0xC0 == 0x80 for text in tables.texts], np.bool_)
-    # Whether an id begins inside a character.
-    inner = np.append(inner, np.zeros(len(tables.sizes) - len(inner), np.bool_))
-    kept = np.ones(len(shard), np.bool_)
-    for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
-        while begin < end and inner[shard.ids[begin]]:
-            begin += 1
-        while end > begin and end < len(shard) and inner[shard.ids[end]]:
-            end -= 1
-        kept[begin:end] = False
-    return kept
+    def _among(self, is_inner: Bools, places: Int64s, is_tested: Bools) -> Int64s:
+        """The indices of those `places` that are tested, and whose ids are inner."""
+        at = np.flatnonzero(is_tested)
+        ret: Int64s = at[is_inner[self._ids[places[at]]]]
+        return ret
 
 
-def _records(inputs: list[InputRecord], sizes: tuple[Int64s, Int64s]) -> list[InputRecord]:
-    """The input records, updated to the tokens and text bytes that remain of each input."""
-    ret, at = [], 0
-    for record in inputs:
-        tokens, n_bytes = (int(bounds[at + record.documents] - bounds[at]) for bounds in sizes)
-        at += record.documents
-        ret.append(replace(record, tokens=tokens, text_bytes=n_bytes, xxh64=None, seconds=None, abridged=True))
-    return ret
+class _Joiner:
+    """Joins windows of consecutive tokens into spans: rows of int64[n, 5].
+
+    BEGIN, END   its tokens
+    DOCUMENT     its document
+    OCCURRENCES  of the window, or of the most frequent window in the span
+    FRESH        tokens in windows that repeat earlier text without overlapping it, apart from those in earlier windows
+    """
+
+    def __init__(self) -> None:
+        self._rest = np.empty((0, 5), np.int64)
+
+    def add(self, windows: Int64s, is_end: bool) -> Int64s:
+        """Returns the spans that are complete: the last one may continue, unless is_end."""
+        rows = np.concatenate((self._rest, windows))
+        is_first = np.ones(len(rows), np.bool_)
+        is_first[1:] = (rows[1:, BEGIN] > rows[:-1, END]) | (rows[1:, DOCUMENT] != rows[:-1, DOCUMENT])
+        firsts = np.flatnonzero(is_first)
+        spans = rows[firsts]
+        if len(rows):
+            spans[:, END] = rows[np.append(firsts[1:], len(rows)) - 1, END]
+            spans[:, OCCURRENCES] = np.maximum.reduceat(rows[:, OCCURRENCES], firsts)
+            spans[:, FRESH] = np.add.reduceat(rows[:, FRESH], firsts)
+        n = len(spans) if is_end else max(0, len(spans) - 1)
+        self._rest = spans[n:]
+        return spans[:n]
+
+
+class _Left:
+    """Writes what is left of each document.
+
+    inputs  the input records of all documents
+    """
+
+    def __init__(self, output: Output, inputs: list[InputRecord]) -> None:
+        self._output, self._inputs = output, inputs
+        self._documents = np.cumsum([record.documents for record in inputs])  # where the documents of each input end
+        self._tokens, self._bytes = np.zeros(len(inputs), np.int64), np.zeros(len(inputs), np.int64)
+        self._n_documents = 0
+        self._n = self._last = np.zeros(2, np.int64)  # tokens and bytes written, and at the last document end
+
+    def add(self, ids: Ids, kept: Bools, ends: Int64s, sizes: Ids) -> None:
+        """Write tokens. kept: which of the original tokens these are; ends: the document ends among the original
+        tokens; sizes: the bytes of each id."""
+        self._output.ids.write(ids.view(np.uint8).data)
+        tokens = np.concatenate(([0], np.cumsum(kept)))
+        n_bytes = np.concatenate(([0], np.cumsum(sizes[ids].astype(np.int64))))
+        self._end(np.stack((tokens[ends], n_bytes[tokens[ends]])) + self._n[:, None])
+        self._n = self._n + np.array((tokens[-1], n_bytes[-1]))
+
+    def add_empty(self, n_documents: int) -> None:
+        """Write empty documents until there are n_documents."""
+        while self._n_documents < n_documents:
+            self._end(np.repeat(self._n[:, None], min(STEP, n_documents - self._n_documents), axis=1))
+
+    def _end(self, ends: Int64s) -> None:
+        """Write document ends, int64[2, n], in tokens and in bytes."""
+        n = ends.shape[1]
+        self._output.ends.write(ends[0].astype("<u8").view(np.uint8).data)
+        own = np.searchsorted(self._documents, np.arange(self._n_documents, self._n_documents + n), "right")
+        tokens, n_bytes = np.diff(ends, prepend=self._last[:, None])
+        np.add.at(self._tokens, own, tokens)
+        np.add.at(self._bytes, own, n_bytes)
+        self._n_documents += n
+        if n:
+            self._last = ends[:, -1]
+
+    def records(self) -> list[InputRecord]:
+        """The input records, updated to the tokens and bytes of text that are left."""
+        return [
+            replace(record, tokens=tokens, text_bytes=n_bytes, xxh64=None, seconds=None, abridged=True)
+            for record, tokens, n_bytes in zip(self._inputs, self._tokens.tolist(), self._bytes.tolist(), strict=True)
+        ]

@@ -173,22 +173,6 @@ static void test_hostile(int n_rounds)
             unitok_search_next(&toy.shard, 0, toy.shard.n, (int64_t)(random_u64() % 3), next,
                                counts, 8);
         }
-        const unitok_search_shard *shards[2] = {&toy.shard, &toy.shard};
-        unitok_repeats *repeats;
-        unitok_repeat found[64];
-        int64_t done = 0;
-        CHECK(unitok_repeats_new(shards, 2, 1 + (int64_t)(random_u64() % 4), &repeats, &error) ==
-              UNITOK_OK);
-        while (done < 2 * toy.shard.n) {
-            int64_t n_found = unitok_repeats_step(repeats, 10, found, 64, &done);
-            uint32_t *marks = calloc(n + 1, sizeof *marks);
-            uint8_t *later = calloc(n + 1, 1);
-            for (int64_t k = 0; k < n_found; k++) CHECK(found[k].hi <= toy.shard.n);
-            unitok_repeats_mark(&toy.shard, 0, 2, found, n_found, marks, later);
-            free(marks);
-            free(later);
-        }
-        unitok_repeats_free(repeats);
         toy_free(&toy);
     }
 }
@@ -204,8 +188,6 @@ static void test_out_of_memory(int n_rounds)
                 n = -1, n_runs;
         unitok_search_pieces *held = toy.pieces, *again = NULL;
         unitok_search_run *runs;
-        unitok_repeats *repeats;
-        const unitok_search_shard *shards[1] = {&toy.shard};
         int64_t live = alloc_live_blocks;
         for (int64_t k = 1, n_failed = 1; n_failed; k++) {
             n_failed = 0;
@@ -226,10 +208,6 @@ static void test_out_of_memory(int n_rounds)
             else CHECK(toy.pieces == NULL && error.status == UNITOK_ERROR_MEMORY);
             unitok_search_pieces_free(again);
             again = NULL;
-            n_failed += status != UNITOK_OK;
-            alloc_fail_at = k;
-            status = unitok_repeats_new(shards, 1, 2, &repeats, &error);
-            if (status == UNITOK_OK) unitok_repeats_free(repeats);
             n_failed += status != UNITOK_OK;
             alloc_fail_at = 0;
             CHECK(alloc_live_blocks == live);
