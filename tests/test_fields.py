@@ -54,12 +54,12 @@ def records() -> list[list[Record]]:
     return files
 
 
-def make(folder: Path, files: list[list[Record]], metadata: bool = True) -> Path:
+def make(folder: Path, files: list[list[Record]], metadata: bool = True, shard_tokens: int = 600) -> Path:
     Tokenizer.from_pieces([*BYTES, b"the", b" fox"], eod=258).save(folder / "m.utk")
     for k, rows in enumerate(files):
         (folder / f"{k}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         pyunitok.tokenize([folder / f"{k}.jsonl"], folder / f"{k}.u16", model=folder / "m.utk", metadata=metadata)
-    build_index([folder / f"{k}.u16" for k in range(len(files))], folder / "idx", shard_tokens=600)
+    build_index([folder / f"{k}.u16" for k in range(len(files))], folder / "idx", shard_tokens=shard_tokens)
     return folder / "idx"
 
 
