@@ -226,6 +226,13 @@ def test_decontaminate() -> None:
     assert "verified" in report["notes"][0]
 
 
+def test_words() -> None:
+    report = bench("words", "--tokens", "0.1")
+    whats = [row["what"] for row in report["rows"]]
+    assert len(whats) == 15 and "keyness of two groups" in whats and all(row["ms"] > 0 for row in report["rows"])
+    assert "verified" in report["notes"][0]
+
+
 def test_vocabularies() -> None:
     [row] = bench("vocabularies")["rows"]
     assert row["corpus"] == "sample"

@@ -9,8 +9,8 @@ from importlib import import_module
 from bench_timing import cli
 
 _NAMES = (
-    "encode", "bytelevel", "sample", "calls", "command", "reading", "suffix", "search", "compact", "clean", "train",
-    "report",
+    "encode", "bytelevel", "sample", "calls", "command", "reading", "suffix", "search", "words", "compact", "clean",
+    "train", "report",
 )  # fmt: skip
 for _name in _NAMES:
     import_module(f"bench_{_name}")  # adds its commands
