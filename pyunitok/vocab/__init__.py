@@ -1,4 +1,4 @@
-"""Vocabulary and model files: one module and one row of READERS for each format.
+"""Opens vocabulary and model files. Each format has a module and a row in READERS.
 
 A reader returns a Vocabulary (vocabulary.py), which builds its model. A native file contains the model and is
 mapped into memory. Two formats have no rows: vocab.json with merges.txt, because it is two files, and folders
@@ -20,8 +20,8 @@ from pyunitok.vocab.vocabulary import About, Vocabulary
 
 
 class Reader(NamedTuple):
-    """name: the format, for messages. recognises: tests a file's bytes. takes_options: whether ReadOptions are allowed,
-    because the files do not specify everything."""
+    """name: the format, for messages. recognises: whether a file's bytes have this format. takes_options: whether
+    ReadOptions are allowed, because files of this format do not specify everything."""
 
     name: str
     recognises: Callable[[bytes], bool]
@@ -30,7 +30,7 @@ class Reader(NamedTuple):
 
 
 def _complete(read: Callable[[bytes, str], Vocabulary]) -> Callable[[bytes, str, ReadOptions], Vocabulary]:
-    """The `read` of a format whose files specify everything."""
+    """The field `read` for a format whose files specify everything."""
     return lambda data, name, _: read(data, name)
 
 

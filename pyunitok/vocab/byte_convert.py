@@ -1,4 +1,4 @@
-"""Byte-level BPE in the formats of other tools: tokenizer.json, tiktoken's ranks, vocab.json with merges.txt.
+"""Converts byte-level BPE to the formats of other tools: tokenizer.json, tiktoken's ranks, vocab.json with merges.txt.
 
     from                      to tokenizer.json      to tiktoken                     to vocab.json, merges.txt
     ranks (ranks.py)          with last merges       yes                             with last merges
@@ -88,7 +88,7 @@ def huggingface_notes(vocabulary: Vocabulary) -> Sequence[str]:
     if prepare["cuts"]:
         notes.append("Kimi's cuts of very long texts and runs are lost, because the format cannot represent them")
     elif prepare["nfc"]:
-        notes.append("tokenizers normalizes to NFC by Unicode 9.0, so a few rare characters get different ids")
+        notes.append("tokenizers uses the NFC of Unicode 9.0, so a few rare characters get different ids")
     special = _special_tokens(vocabulary)
     kept = ranks.with_one_name(special)
     if lost := [repr(token) for token in special if token not in kept]:
@@ -143,7 +143,7 @@ def _is_readable(pattern: str) -> bool:
 
 
 def _has_prefix_space(step: Any) -> bool:
-    """Whether a step of a pre-tokenizer adds a space."""
+    """Whether the pre-tokenizer `step`, or a step inside it, adds a space."""
     if not isinstance(step, dict):
         return False
     return bool(step.get("add_prefix_space")) or any(map(_has_prefix_space, step.get("pretokenizers") or []))
@@ -179,7 +179,7 @@ def _ranks_of_list(vocabulary: Vocabulary, pieces: dict[bytes, int], name: str) 
 
 
 def _listed(vocabulary: Vocabulary) -> dict[merges.Pair, int]:
-    """{(left, right): rank} from the list of merges; a repeated merge has its last rank."""
+    """{(left, right): rank} from the list of merges; for a repeated merge, the rank of its last occurrence."""
     if vocabulary.merges is None:
         return {}
     pieces = dict(zip(vocabulary.ids.tolist(), vocabulary.pieces, strict=True))
@@ -227,7 +227,7 @@ def vocab_merges_notes(vocabulary: Vocabulary) -> Sequence[str]:
 
 
 def _class_of(vocabulary: Vocabulary) -> str | None:
-    """The transformers class with the pattern and normalizer of the model, or None."""
+    """The transformers class that has the pattern and the normalizer of the model, or None."""
     prepare = vocabulary.prepare or {}
     is_nfc = bool(prepare.get("nfc")) or prepare.get("normalizer") == {"type": "NFC"}
     if not vocabulary.pattern or (prepare.get("normalizer") and not is_nfc):

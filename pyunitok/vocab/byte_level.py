@@ -1,4 +1,4 @@
-"""GPT-2's byte-to-character table: printable Latin-1 bytes map to themselves, the others to U+0100 and up."""
+"""GPT-2's byte-to-character table: printable Latin-1 bytes map to themselves, all others to U+0100 and up."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def bytes_of(text: str) -> bytes:
 
 
 def decoded(text: str) -> bytes:
-    """The bytes to which `tokenizers` decodes a token: its UTF-8 if a character is not in the table."""
+    """The bytes that `tokenizers` decodes a token to: its UTF-8 if one of its characters is not in the table."""
     try:
         return bytes_of(text)
     except KeyError:
@@ -37,7 +37,8 @@ def decoded(text: str) -> bytes:
 
 
 def packed(texts: Sequence[str]) -> tuple[PackedPieces, list[int]]:
-    """The packed bytes of many texts, and the indices of those with other characters, which are encoded as UTF-8."""
+    """The packed bytes of many texts, and the indices of texts with characters outside the table, which are encoded as
+    UTF-8."""
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
     offsets = np.concatenate(([0], np.cumsum(lengths)))
     codes = np.frombuffer("".join(texts).encode("utf-32-le"), np.uint32)

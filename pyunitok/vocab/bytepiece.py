@@ -1,4 +1,4 @@
-"""BytePiece's .model files: one JSON object, {base64 of a piece: [id, the piece as text, its count]}.
+"""Reads and writes BytePiece's .model files: a JSON object {base64 of a piece: [id, the piece as text, its count]}.
 
     "dGhl": [1204, "the", 91203]        only the first and last values are used; the text is for human readers
 
@@ -77,7 +77,7 @@ def _parse_value(value: object) -> tuple[int, Count]:
 
 
 def vocabulary_of(entries: Entries, name: str, flags: int = FLAGS) -> Vocabulary:
-    """<pad>, <bos> and <eos>, then the pieces with their scores."""
+    """The vocabulary: <pad>, <bos> and <eos>, then the pieces with their scores."""
     ids = [id_ for id_, _ in entries.values()]
     _check_ids(entries, name)
     for byte in range(256):
@@ -109,7 +109,7 @@ def _check_ids(entries: Entries, name: str) -> None:
 
 
 def scores_of(counts: list[Count], total: Count) -> tuple[Scores, np.ndarray[Any, np.dtype[np.bool_]]]:
-    """(scores, unused): float64[n] and bool[n]. Pieces without a positive count are unused and score 0."""
+    """(scores, unused): float64[n] and bool[n]. Pieces without a positive count are unused, and their scores are 0."""
     numbers = np.array([float(count) for count in counts])
     unused = numbers <= 0
     scores = np.log(np.where(unused, 1, numbers)) - np.log(total)

@@ -71,7 +71,7 @@ def decompile(charsmap: bytes) -> list[tuple[str, str]]:
 
 
 def parse_rules(text: bytes, name: str) -> dict[str, str]:
-    """Parse lines of hexadecimal code points, a tab, their replacement, and an optional comment.
+    """Parse rules, one per line: code points in hexadecimal, a tab, their replacement, and an optional comment.
 
     RuntimeError names the invalid line.
     """
@@ -92,7 +92,7 @@ def _characters(field: str, where: str) -> str:
 
 
 def named(name: str, folder: Path | None = None) -> bytes | None:
-    """The compiled rules of that name, such as "nmt_nfkc"; None if there are none. They come from NAME.bin in the
+    """The compiled rules named `name`, such as "nmt_nfkc"; None if there are none. They come from NAME.bin in the
     folder or, without a folder, from the rules of sentencepiece 0.2.3 that this package ships (tools/charsmaps.py)."""
     if folder is not None:
         path = folder / f"{name}.bin"

@@ -41,7 +41,7 @@ from pyunitok.vocab.huggingface import file, writer
 from pyunitok.vocab.patterns import ReadOptions
 from pyunitok.vocab.vocabulary import BYTE, CONTROL, UNKNOWN, UNUSED, Vocabulary
 
-# The differences between a BytePiece model and its SentencePiece conversion, which no SentencePiece model can avoid.
+# Differences between a BytePiece model and its conversion that no SentencePiece model can avoid.
 NOTES = (
     "texts must already be in Unicode form NFC: the SentencePiece model does not normalize them",
     "SentencePiece sums scores in float32 over the entire text, BytePiece in float64, restarting at newlines: if two"
@@ -53,8 +53,8 @@ NOTES = (
 class ModelWriter(NamedTuple):
     """Functions that write a format.
 
-    write       returns the bytes of the file, or a folder as {file name: bytes}; VocabularyError if the format cannot
-                represent the vocabulary
+    write       returns the bytes of the file or, for a folder, {file name: bytes}; VocabularyError if the format
+                cannot represent the vocabulary
     notes       returns notes on what the conversion loses
     recognises  returns whether a file already has this format; such a file is copied
     """
@@ -197,7 +197,7 @@ def _has(flags: int, name: str) -> bool:
 
 
 def _unused_name(usual: bytes, pieces: list[bytes]) -> bytes:
-    """A name that no piece has, for a role without a piece. If it were omitted, sentencepiece would use `usual`."""
+    """A name that no piece has, for a role without a piece. Without such a name, sentencepiece would use `usual`."""
     name = usual
     while name in pieces:
         name = b"no " + name

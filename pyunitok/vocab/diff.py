@@ -1,4 +1,4 @@
-"""diff(): compare two vocabularies of any kind."""
+"""diff() compares two vocabularies of any kind."""
 
 from __future__ import annotations
 

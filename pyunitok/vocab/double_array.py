@@ -38,7 +38,7 @@ def build(values: Mapping[bytes, int]) -> list[int]:
 
 
 def _states(values: Mapping[bytes, int]) -> tuple[list[State], list[bool]]:
-    """All states, the root last, and whether each state merges several trie nodes."""
+    """All states (the root last), and for each state whether several trie nodes are merged in it."""
     states: list[State] = []
     is_shared: list[bool] = []
     numbers: dict[State, int] = {}
@@ -89,12 +89,12 @@ class _Array:
         self.set_offset(0, 1)
 
     def set_offset(self, at: int, distance: int, *, has_value: bool = False) -> None:
-        """Set the distance to the next state: up to 21 bits, or a larger multiple of 256."""
+        """Set the distance from unit `at` to its child state: up to 21 bits, or a larger multiple of 256."""
         code = distance << 10 if distance < 1 << 21 else distance << 2 | 1 << 9
         self._units[at] = self._units[at] & (1 << 31 | 1 << 8 | 0xFF) | code | has_value << 8
 
     def place(self, at: int, state: State) -> int:
-        """Place the state that follows unit `at`; returns its offset."""
+        """Place the child state of unit `at`; returns its offset."""
         offset = self._find(at, [label for label, _ in state])
         self.set_offset(at, at ^ offset, has_value=state[0][0] == 0)
         for label, target in state:
@@ -144,7 +144,7 @@ class _Array:
         self._previous[self._first % RING] = end - 1
 
     def _fill(self, begin: int) -> None:
-        """Give the free units of a block labels that no lookup can reach."""
+        """Fill the free units of a block with labels that no lookup can reach."""
         block = range(begin, begin + BLOCK)
         unused = next((at for at in block if not self._is_used[at % RING]), 0)
         for at in block:

@@ -1,10 +1,11 @@
-"""edit(): add pieces to a greedy vocabulary and remove others. Remaining pieces keep their ids.
+"""edit() adds pieces to a greedy vocabulary and removes others. Remaining pieces keep their ids.
 
     base    e: end of document, #: used, .: free         e # # # # # # . # . . | max_id
     remove  o: freed                                     e # o # # o # . # . . |
     add     first the free ids, then the freed ids       e # 4 # # 5 # 1 # 2 3 |
 
-Each group of ids is used in ascending order. The id of a removed piece is reused only when no unassigned id is left.
+Free ids, and then freed ids, are assigned in ascending order. The id of a removed piece is reused only when no free id
+is left.
 """
 
 from __future__ import annotations
@@ -190,7 +191,7 @@ def check_out(base: str | os.PathLike[str], out: str | os.PathLike[str], *, over
 
 
 def written(vocabulary: Vocabulary, to: str) -> bytes | bytearray:
-    """The vocabulary as a file of one of FORMATS. VocabularyError says what the format cannot represent."""
+    """The contents of a file in one of FORMATS. VocabularyError says what the format cannot represent."""
     return _WRITERS[to](vocabulary)
 
 

@@ -1,4 +1,4 @@
-"""Published model folders: finds the file to read, and the settings in the other files."""
+"""Finds the file to read in a published model folder, and the settings in the folder's other files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _EXPECTED = (
 
 
 def find(folder: Path, options: ReadOptions) -> tuple[Path, ReadOptions]:
-    """The model's file, the first one in the order of _EXPECTED, and `options` completed by tokenizer_config.json.
+    """The model's file (the first that exists, in the order of _EXPECTED), and `options` completed by
+    tokenizer_config.json.
 
     Raises ModelFormatError if there is none, or several files of ranks.
     """

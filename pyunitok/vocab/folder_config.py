@@ -31,8 +31,8 @@ _CLASSES: dict[str, tuple[str, bool]] = {
 
 @dataclass(frozen=True)
 class FolderConfig:
-    """pattern: a name in patterns.PATTERNS, or None. tokens: the added tokens with the fields of a tokenizer.json.
-    parts: fields of a tokenizer.json, or empty.
+    """pattern: a name in patterns.PATTERNS, or None. tokens: the added tokens, with the fields that they have in a
+    tokenizer.json. parts: fields of a tokenizer.json, or empty.
     """
 
     pattern: str | None = None
@@ -60,13 +60,13 @@ class FolderConfig:
         )  # fmt: skip
 
     def added_tokens(self, ids: Mapping[str, int]) -> list[dict[str, Any]]:
-        """The added tokens of a vocabulary with these ids."""
+        """The added tokens; `ids` is {piece: id} of the vocabulary."""
         listed = {token["content"] for token in self.tokens}
         named = [_token(name, ids[name], {}) for name in self.names if name in ids and name not in listed]
         return [*self.tokens, *named]
 
     def special_tokens(self) -> dict[str, int] | None:
-        """{text: id} of the tokens whose ids the files contain; None if there are none."""
+        """{text: id} of the tokens for which the files contain an id; None if there are none."""
         return {token["content"]: token["id"] for token in self.tokens} or None
 
 

@@ -1,4 +1,4 @@
-"""Segment Japanese words: decide which of the hiragana after kanji belong to the word.
+"""Segments Japanese words: decides how many of the hiragana after kanji belong to the word.
 
     run          食べました   食べたから   日本語の    静かに   美しい    見ることが
     word | rest  食べました   食べた|から  日本語|の   静か|に  美しい    見る|ことが
@@ -46,7 +46,7 @@ _PARTS = re.compile("([^\u3041-\u309f]*)([\u3041-\u309f\u30fc]*)")
 
 
 def divide(runs: Iterable[Run]) -> Iterator[Run]:
-    """The words of the runs and the particles after them, with counts. A word may occur more than once.
+    """The words in the runs, and the particles after them, with counts. A word may be returned more than once.
 
     Runs that are not Japanese are returned unchanged.
     """

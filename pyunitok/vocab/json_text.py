@@ -1,4 +1,4 @@
-"""JSON in vocabulary files: errors name the line, and lone surrogates are allowed."""
+"""Reads and writes JSON in vocabulary files: errors name the line, and lone surrogates are allowed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def load(text: str, name: str, **options: Any) -> Any:
 
 
 def dump(value: Any, indent: int | None = None) -> bytes:
-    """JSON as UTF-8. All non-ASCII characters are escaped if there is a lone surrogate, which UTF-8 cannot encode."""
+    """JSON as UTF-8. If there is a lone surrogate, which UTF-8 cannot encode, all non-ASCII characters are escaped."""
     try:
         return json.dumps(value, ensure_ascii=False, indent=indent).encode()
     except UnicodeEncodeError:

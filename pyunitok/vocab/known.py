@@ -1,4 +1,4 @@
-"""The named vocabularies: unitok-v1, which this package ships, and rwkv-world, which pyrwkv-tokenizer ships."""
+"""Finds the named vocabularies: unitok-v1, which this package ships, and rwkv-world, which pyrwkv-tokenizer ships."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FILE = Path(__file__).with_name("unitok-v1.utk")
 
 
 def find(name: str | os.PathLike[str]) -> Path | None:
-    """The file of a named vocabulary; None for other names, and if a file of that name exists.
+    """The file of a named vocabulary; None if the name is unknown or a file of that name exists.
 
     Raises VocabularyError if the vocabulary is not installed.
     """
@@ -25,7 +25,7 @@ def find(name: str | os.PathLike[str]) -> Path | None:
 
 
 def locate(model: str | os.PathLike[str]) -> Path:
-    """The file or folder of a model, given by path or by one of NAMES. Raises ModelFormatError if it does not exist."""
+    """The file or folder of `model`, a path or one of NAMES. Raises ModelFormatError if it does not exist."""
     path = find(model) or Path(model)
     if not path.is_file() and not path.is_dir():  # opening a pipe or a device could block forever
         names = " and ".join(NAMES)

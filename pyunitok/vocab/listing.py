@@ -1,4 +1,4 @@
-"""select(): filter the pieces of a model."""
+"""select() filters the pieces of a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Lists of pieces: files with one piece per line, emoji, kaomoji; and the escapes that represent pieces in text.
+r"""Reads lists of pieces (files with one piece per line, emoji, kaomoji), and escapes pieces as lines of text.
 
     line            piece
     (* ^ ω ^)       the same text, including spaces, without LF or CRLF; empty lines are skipped

@@ -1,5 +1,5 @@
-"""The merges of byte-level BPE: as a list, or implied by ranks. Two models are equivalent if they have the same last
-merges.
+"""Finds the last merges of the pieces of a byte-level BPE model, from a list of merges or from ranks. Two models are
+equivalent if they have the same last merges.
 
 The last merge of a piece is the one that creates it when its bytes are encoded in isolation:
 
@@ -20,13 +20,13 @@ _NEVER = 1 << 62
 
 
 def by_rank(ranks: Mapping[bytes, int], pieces: Iterable[bytes]) -> dict[bytes, Pair]:
-    """The last merges of pieces, where the pair whose bytes have the lowest rank merges first; in order of rank."""
+    """The last merges of the pieces, in order of rank. The pair whose bytes have the lowest rank merges first."""
     found = _last_merges(pieces, lambda left, right: ranks.get(left + right, _NEVER))
     return {left + right: (left, right) for _, left, right in sorted(found, key=lambda merge: merge[0])}
 
 
 def by_list(merges: Mapping[Pair, int], pieces: Iterable[bytes]) -> dict[bytes, Pair]:
-    """The last merges of pieces, where the first pair of a list merges first; in the order of the list."""
+    """The last merges of the pieces, in the order of the list. The pair that is first in the list merges first."""
     found = _last_merges(pieces, lambda left, right: merges.get((left, right), _NEVER))
     return {left + right: (left, right) for _, left, right in sorted(found, key=lambda merge: merge[0])}
 

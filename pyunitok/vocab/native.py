@@ -1,4 +1,4 @@
-"""The native model file: the C library's image, which is used in place, followed by an About as UTF-8 JSON.
+"""Reads and writes native model files: the C library's image, which is used in place, and an About as UTF-8 JSON.
 
 csrc/model/image.c and csrc/model/spec_image.c describe the image. The checksum in its header also covers the JSON.
 """

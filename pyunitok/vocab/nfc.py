@@ -1,4 +1,4 @@
-"""Normalization to NFC by Python's unicodedata, as in BytePiece, but in linear time.
+"""Normalizes texts to NFC with Python's unicodedata, as BytePiece does, but in linear time.
 
 unicodedata sorts combining marks by insertion, so n marks of alternating classes take O(n * n) time. This module sorts
 long runs of marks first, which does not change the result. Invalid bytes are left unchanged, and the texts before and
@@ -44,7 +44,8 @@ def normalize_text(text: str) -> str:
 
 
 def _has_long_run(text: str) -> bool:
-    """Whether the text has a run of _RUN_MIN marks. It includes a multiple of _RUN_MIN, so sampling finds it."""
+    """Whether the text has a run of _RUN_MIN marks. Such a run contains a position that is a multiple of _RUN_MIN, so
+    only these positions are sampled."""
     if not any(map(_is_mark, set(text[::_RUN_MIN]))):
         return False
     for at in range(0, len(text), _RUN_MIN):
@@ -55,7 +56,7 @@ def _has_long_run(text: str) -> bool:
 
 
 def _is_mark(character: str) -> bool:
-    """Whether its canonical decomposition begins with a character that normalization may reorder."""
+    """Whether the character's canonical decomposition begins with a character that normalization may reorder."""
     return unicodedata.combining(character) != 0 or character in _UNCLASSED_MARKS
 
 
@@ -112,8 +113,8 @@ def _begins_anew(character: str) -> bool:
 
 
 def is_kept_around(text: memoryview, at: int, reach: int) -> bool:
-    """Whether both sides of text[at] can be normalized independently, whatever text follows, and normalization
-    keeps the bytes up to `reach` away. May be False even if this is true."""
+    """Whether the texts before and after text[at] can be normalized independently, whatever text follows, and
+    normalization keeps the bytes up to `reach` away. False may also mean that the answer is unknown."""
     end = at + reach + _MARGIN_BYTES  # a mark that follows may still change the last character
     if end > len(text) or text[at] & 0xC0 == 0x80:
         return False
@@ -122,8 +123,8 @@ def is_kept_around(text: memoryview, at: int, reach: int) -> bool:
 
 @cache
 def _joining() -> frozenset[str]:
-    """The second character of every pair that NFC composes: from decompositions, and the vowels and final consonants
-    of Hangul."""
+    """The second character of every pair that NFC composes: those in decompositions, and the vowels and final
+    consonants of Hangul."""
     parts = (unicodedata.decomposition(chr(code)).split() for code in range(sys.maxunicode + 1))
     seconds = {chr(int(pair[1], 16)) for pair in parts if len(pair) == 2 and not pair[0].startswith("<")}
     return frozenset(seconds | set(map(chr, [*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)])))

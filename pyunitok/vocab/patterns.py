@@ -1,9 +1,9 @@
-r"""The named pre-tokenizer patterns, one row each. Users select a pattern by name or as a regular expression.
+r"""Defines the named pre-tokenizer patterns, one row each. Users give a pattern by name or as a regular expression.
 
-A row has the regexes of a tokenizer.json, which divide a text one after another, and for some names the regex that the
-tools of the tiktoken family use. Both find the same pieces, except that the possessive `\s++$` of the latter matches a
-final "\n  " as one piece. Both forms are needed, because the two dialects of csrc/text/pattern.h read `$` and `{1,3}+`
-differently.
+A row contains the regexes of a tokenizer.json, which divide a text one after another, and for some names the regex that
+tools of the tiktoken family use. The two forms find the same pieces, except that the possessive `\s++$` of the latter
+matches a final "\n  " as one piece. Both forms are needed, because the two dialects of csrc/text/pattern.h read `$` and
+`{1,3}+` differently.
 """
 
 from __future__ import annotations
@@ -87,13 +87,13 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")  # a pre-tokenizer regex contains
 
 
 class ReadOptions(NamedTuple):
-    """Settings for a model whose file does not contain them: see Tokenizer.from_file."""
+    """The settings that some model files do not contain: see Tokenizer.from_file."""
 
     pattern: str | None = None
     special_tokens: Mapping[str, int] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The options that are set, as arguments of Tokenizer.from_file; for a manifest."""
+        """The options that are set, as arguments of Tokenizer.from_file. Manifests contain them."""
         values = {"pattern": self.pattern, "special_tokens": self.special_tokens and dict(self.special_tokens)}
         return {name: value for name, value in values.items() if value is not None}
 
@@ -121,7 +121,7 @@ def regex_of(pattern: str) -> str | None:
 
 
 def parts_for_tokenizers(pattern: str) -> bytes:
-    """The parts of a pattern, by name or as a regex, in the dialect of tokenizer.json; see unitok_pattern_new."""
+    """The parts of a pattern, given by name or as a regex, in the dialect of tokenizer.json; see unitok_pattern_new."""
     regex = regex_of(pattern)
     return "\0".join("o" + part for part in (PATTERNS[pattern].parts if regex is None else (regex,))).encode()
 

@@ -1,9 +1,9 @@
-"""Rank models, as in tiktoken: two adjacent pieces merge if together they are a piece; the lowest id merges first.
+"""Rank models, as in tiktoken: two adjacent pieces merge if their concatenation is a piece, the lowest id first.
 
     text ─▶ NFC? ─▶ cuts? ─▶ split at special tokens ─▶ C: pattern, merges ─▶ ids
 
-RankRules performs the steps before C, for models that have any. Special tokens are matched leftmost and longest first,
-and have separate ids. About.prepare stores the settings:
+RankRules performs the steps before C, for models that have any. Special tokens are matched leftmost and longest first;
+their ids are not those of pieces. About.prepare stores the settings:
 
     {"format": "ranks 1", "special_tokens": {"<|endoftext|>": 50256}, "nfc": false, "cuts": false}
 """
@@ -47,7 +47,7 @@ def vocabulary(
 ) -> Vocabulary:  # fmt: skip
     """The vocabulary of these pieces. An empty piece, which matches nothing, is omitted.
 
-    If several special tokens have one id, as in o200k_harmony, each is encoded as it, and it decodes to the first.
+    If several special tokens share an id, as in o200k_harmony, each is encoded as that id, which decodes to the first.
     VocabularyError names a repeated id, an id that is too large, or a byte without a piece.
     """
     items = [(piece, id_) for piece, id_ in ranks.items() if piece]
@@ -138,7 +138,7 @@ def split_at_chunk(data: bytes) -> int:
 class RankRules(WholeTexts):
     """See huggingface.scratch.TextRules."""
 
-    memory_factor = 0  # no more than other C models
+    memory_factor = 0  # as for other C models
     warning = ""
 
     def __init__(self, about: About, model: c_model.Model) -> None:
@@ -196,7 +196,7 @@ class RankRules(WholeTexts):
         return [utf8.shown(self._pieces[id_]) for id_ in self.encode(scratch, data).tolist()]
 
     def spans(self, scratch: RulesScratch, data: bytes) -> Offsets:
-        """A piece spans its own bytes; if NFC changes the text, it spans the characters that they come from."""
+        """A piece spans its own bytes or, if NFC changes the text, the original characters of these bytes."""
         ids = self.encode(scratch, data).astype(np.int64)
         ends = np.cumsum(np.fromiter((len(self._pieces[id_]) for id_ in ids.tolist()), np.int64, len(ids)))
         begins = np.concatenate(([0], ends[:-1]))[: len(ids)]

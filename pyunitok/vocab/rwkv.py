@@ -1,6 +1,6 @@
-"""The RWKV World vocabulary: its text form, its JSON form, and the installed copy of the published vocabulary.
+"""Reads and writes RWKV World vocabularies (text or JSON), and finds the installed copy of the published one.
 
-The text form has one token per line, which ends with LF or CRLF (optional after the last line):
+The text form has one token per line. Lines end with LF or CRLF, which is optional after the last line:
 
     257 '\\t\\t' 2              id, Python literal of a str or bytes, number of bytes
     10987 b'\\xe0\\xa4' 2       a str stands for its UTF-8 bytes; invalid UTF-8 requires bytes
@@ -82,8 +82,8 @@ def read_text(data: bytes, name: str) -> Vocabulary:
 class _Lines(NamedTuple):
     """One entry per line. Positions are byte offsets in the file.
 
-    A plain line is valid, and its piece is the text between the quotes. Any other line has an escape, is a bytes
-    literal or is invalid; only its start and end are meaningful, and _parse_line() must parse it.
+    A plain line is valid, and its piece is the text between the quotes. Any other line contains an escape, is a bytes
+    literal, or is invalid; only its start and end are meaningful, and _parse_line() must parse it.
     """
 
     starts: _Positions
@@ -121,7 +121,7 @@ def _find_lines(text: _Bytes) -> tuple[_Positions, _Positions]:
 
 
 def _read_numbers(text: _Bytes, places: _Positions, step: int) -> tuple[_Positions, _Positions]:
-    """(values, numbers of digits) of the numbers of up to 5 digits that start (step 1) or end (step -1) at `places`."""
+    """(values, digit counts) of the numbers, of up to 5 digits, that start (step 1) or end (step -1) at `places`."""
     values = np.zeros_like(places)
     n_digits = np.zeros_like(places)
     going = np.ones(len(places), np.bool_)
@@ -135,7 +135,7 @@ def _read_numbers(text: _Bytes, places: _Positions, step: int) -> tuple[_Positio
 
 
 def _not_plain(text: _Bytes, lines: _Lines) -> _Positions:
-    """The lines with a backslash, CR, NUL or the same quote between their quotes."""
+    """The lines with a backslash, a CR, a NUL, or another quote of the same type between their quotes."""
     special = _is_quote(text) | (text == ord("\\")) | (text == ord("\r")) | (text == 0)
     special[lines.opens[lines.plain]] = False
     special[lines.closes[lines.plain]] = False
@@ -273,7 +273,7 @@ def _parse_pair(token: str, value: object) -> tuple[bytes, int]:
 
 
 def _line_of_pair(text: str, index: int) -> int:
-    """The line of pair `index`. No value before it may contain a string, so that all strings are keys."""
+    """The line of pair `index`. No earlier value may contain a string, so that all strings before the pair are keys."""
     for i, match in enumerate(re.finditer(r'"[^"\\]*(?:\\.[^"\\]*)*"', text)):
         if i == index:
             return text.count("\n", 0, match.start()) + 1
@@ -367,7 +367,7 @@ def _small_int(digits: str) -> int:
 
 
 def _shown(item: str | bytes) -> str:
-    """An ASCII literal of the item, for messages."""
+    """The item as an ASCII literal, for messages."""
     return _short(ascii(item[:80]))
 
 

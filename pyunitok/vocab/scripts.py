@@ -1,4 +1,4 @@
-"""Unicode scripts by name, and patterns that match their words and characters."""
+"""Looks up Unicode scripts by name, and compiles patterns that match their words and characters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyunitok.vocab import japanese
 
 # Names that users expect, and the Unicode scripts that each one stands for.
 SEVERAL = {"japanese": ("Han", "Hiragana", "Katakana"), "korean": ("Hangul", "Han")}
-_LONG_VOWELS = "\u30fc\uff70"  # Common in Unicode, but parts of words in kana
+_LONG_VOWELS = "\u30fc\uff70"  # their script is Common in Unicode, but they are parts of words in kana
 _KANA = {"hiragana", "hira", "katakana", "kana"}
 
 

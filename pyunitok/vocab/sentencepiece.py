@@ -1,4 +1,4 @@
-"""Read SentencePiece's .model files.
+"""Reads SentencePiece's .model files.
 
 The reader accepts and rejects the same files as sentencepiece 0.2.3. Errors name the file and the piece.
 """
@@ -63,7 +63,7 @@ class SentencePieceModel:
     scores: Scores  # [n]
     types: Bytes  # [n], enum unitok_piece_type; with byte_fallback, a "\0" piece becomes UNUSED
     trainer: Any  # the TrainerSpec
-    flags: int  # of enum unitok_model_flags, including those of `normalization`
+    flags: int  # of enum unitok_model_flags, including normalization.flags
     normalization: Normalization
     denormalization: Normalization | None
     unknown_id: int  # of the piece of type UNKNOWN, or -1 (only with byte_fallback)
@@ -229,7 +229,8 @@ def read_normalization(spec: Any, name: str) -> Normalization:
 
 
 def _normalization(spec: Any, charsmap: bytes, name: str | None) -> Normalization:
-    """Validates the charsmap, unless `name`, which the error message names, is None."""
+    """The rules of a NormalizerSpec with this charsmap. Validates the charsmap unless `name`, which is for the error
+    message, is None."""
     flags = sum(
         library.MODEL_FLAGS[flag]
         for flag in ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
@@ -248,7 +249,7 @@ def _normalization(spec: Any, charsmap: bytes, name: str | None) -> Normalizatio
 
 @dataclass(frozen=True)
 class PieceLookup:
-    """Piece lookup as in sentencepiece: special pieces take precedence over text pieces."""
+    """Looks up pieces as sentencepiece does: special pieces take precedence over text pieces."""
 
     marks: dict[bytes, int]  # control, unknown and byte pieces; empty in BPE models, which have only one table
     texts: dict[bytes, int]

@@ -1,4 +1,4 @@
-"""tekken.json, the files of Mistral's newer models: a JSON object.
+"""Reads tekken.json, the vocabulary file of Mistral's newer models: a JSON object.
 
     config          pattern, default_vocab_size, default_num_special_tokens
     special_tokens  [{"rank": 0, "token_str": "<unk>", ...}, ...]; missing in the first versions

@@ -1,13 +1,13 @@
-"""tiktoken's files of ranks: for each piece, a line with its base64, a space and its rank.
+"""Reads and writes tiktoken's files of ranks: for each piece, a line with its base64, a space and its rank.
 
     IQ== 0
     Ig== 1
 
-The rank is also the id. Such a file has neither the pattern nor the special tokens. KNOWN lists them for published
+The rank is also the id. Such a file contains neither the pattern nor the special tokens. KNOWN lists both for published
 files, which the reader recognises by their SHA-256; for other files, the caller passes them. Some files belong to
-several tokenizers; the name of a pattern selects one. Unlike tiktoken, the
-reader rejects invalid base64, ranks with signs or underscores, repeated pieces, and files without all 256 bytes. A
-single "=" stands for the empty piece, as in one of Whisper's files.
+several tokenizers; the name of a pattern selects one. Unlike tiktoken, the reader rejects invalid base64, ranks with
+signs or underscores, repeated pieces, and files that lack one of the 256 bytes. A single "=" stands for the empty
+piece, as in one of Whisper's files.
 """
 
 from __future__ import annotations
@@ -212,6 +212,6 @@ def _refuse(words: list[bytes], where: str) -> NoReturn:
 
 
 def write_ranks(pieces: Mapping[bytes, int]) -> bytes:
-    """A file of these ranks, in ascending order."""
+    """The contents of a file with these ranks, in ascending order."""
     ordered = sorted(pieces.items(), key=lambda item: item[1])
     return b"".join(b"%s %d\n" % (b64encode(piece), rank) for piece, rank in ordered)

@@ -1,8 +1,8 @@
-"""NFC and NFKC of Unicode 9, which `tokenizers` uses, computed with the unicodedata of a later version.
+"""Computes the NFC and NFKC of Unicode 9, which `tokenizers` uses, with the unicodedata of a later Unicode version.
 
-Unicode never changes the normal form of a character, but adds characters. Those that later versions decompose, compose
-or reorder are inert in Unicode 9: nothing combines with them, and no mark moves across them. Therefore the texts
-between them are normalized separately.
+Unicode never changes the normal form of a character, but it adds characters. In Unicode 9, characters that were added
+later are inert: nothing combines with them, and no mark moves across them. Therefore, if later versions decompose,
+compose or reorder such characters, the texts between them are normalized separately.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def normalize(text: bytes, form: str) -> bytes:
 
 
 def _without_compat(text: str) -> str:
-    """The text with every compatibility character decomposed: NFC of it is NFKC of the text."""
+    """The text with every compatibility character decomposed. The NFC of the result is the NFKC of the text."""
     found = {character: _decomposed(character) for character in set(text) if not character.isascii()}
     return text.translate({ord(key): value for key, value in found.items() if key != value})
 
@@ -61,7 +61,7 @@ def _decomposed(character: str) -> str:
 
 
 def normalize_packed(data: Bytes, offsets: Offsets, form: str) -> tuple[Bytes, Offsets]:
-    """Packed texts in that form; the given arrays if all texts are already in it."""
+    """The packed texts in the form; the given arrays if all texts are already in it."""
     bounds = offsets.tolist()
     if is_normal(data[bounds[0] : bounds[-1]], form):
         return data, offsets

@@ -1,4 +1,4 @@
-"""Conversions between str and bytes that may contain invalid UTF-8."""
+"""Converts between str and bytes that may contain invalid UTF-8."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""vocab.json and merges.txt, the older files of byte-level BPE: {piece: id}, and a line for each merge.
+"""Reads vocab.json and merges.txt, the older files of byte-level BPE: {piece: id}, and a line for each merge.
 
-    vocab.json   {"!": 0, "\\"": 1, …, "Ġthe": 262, …}    the bytes of a piece as characters: see byte_level.py
+    vocab.json   {"!": 0, "\\"": 1, …, "Ġthe": 262, …}    a character for each byte of a piece: see byte_level.py
     merges.txt   #version: 0.2                             the first line, optional
                  Ġ t                                       the first merge has the lowest rank
 
@@ -48,7 +48,7 @@ def pair_of(path: Path) -> tuple[Path, Path] | None:
 
 
 def read(vocab_path: Path, merges_path: Path, options: ReadOptions) -> Vocabulary:
-    """VocabularyError or ModelFormatError names the file and the line or field."""
+    """Read the two files. VocabularyError or ModelFormatError names the file and the line or field."""
     name = str(vocab_path)
     try:
         vocab = Fields(json.loads(vocab_path.read_bytes()), f"{name}: ")

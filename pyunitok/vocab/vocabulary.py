@@ -42,7 +42,7 @@ class About:
 
     name             the name of the vocabulary
     eod_piece        the text of the end-of-document token, or None
-    special          ids by role: "unk", "bos", "eos", "pad"; any may be missing
+    special          {role: id}; the roles are "unk", "bos", "eos" and "pad", and any may be missing
     denormalization  (charsmap, flags) for decoded text; see csrc/text/normalize.h
     prepare          further processing of texts: PREPARE_NFC, the rules of huggingface/, or None
     count_total      BytePiece: the sum of the counts from which the scores were computed
@@ -96,7 +96,7 @@ class About:
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """The pieces as a packed list: piece i is data[offsets[i]:offsets[i + 1]] and has the id ids[i].
+    """Packed pieces with their ids: piece i is data[offsets[i]:offsets[i + 1]] and has the id ids[i].
 
     See unitok_spec in csrc/unitok.h.
     """

@@ -5,6 +5,6 @@ does.
                                                   direct.py: spaces become U+2581
     text ─▶ tokenizers ─▶ ids                     delegate.py: every other file; requires the `huggingface` extra
 
-file.py and byte_file.py read a tokenizer.json, and writer.py writes one. rules.py chooses between the three.
+file.py and byte_file.py read a tokenizer.json, and writer.py writes one. rules.py chooses between the three paths.
 About.prepare stores the settings that they need in addition to the C model.
 """

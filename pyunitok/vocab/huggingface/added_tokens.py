@@ -1,7 +1,7 @@
-"""The added tokens of a tokenizer.json, at which texts are divided.
+"""Reads and finds the added tokens of a tokenizer.json, at which texts are divided.
 
-They are found in two passes: first those that are not `normalized`, in the original text; then the others, in the
-normalized text between the first ones. csrc/text/added_tokens.c describes a pass.
+Tokens are found in two passes: first those that are not `normalized`, in the original text; then the `normalized` ones,
+in the normalized text between the tokens of the first pass. csrc/text/added_tokens.c describes a pass.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class AddedToken:
 
 
 def read(document: Fields, form: str) -> list[AddedToken]:
-    """The distinct tokens, with the ids in the file. Tokens with the same content become one, with the id of the first
-    and the flags of the last; it is special if any of them is special.
+    """The distinct tokens, with the ids in the file. Tokens with the same content become one, which has the id of the
+    first and the flags of the last, and is special if any of them is special.
 
     form  the normalization form of the text in which normalized tokens are found: "", "NFC" or "NFKC"
     """
@@ -86,7 +86,7 @@ def to_json(token: AddedToken) -> dict[str, Any]:
 
 
 def finder(tokens: Iterable[AddedToken], *, normalized: bool) -> Finder | None:
-    """Finds the tokens of one pass; None if there are none."""
+    """The Finder for the tokens of one pass; None if there are none."""
     chosen = [token for token in tokens if token.normalized is normalized]
     if not chosen:
         return None

@@ -1,4 +1,4 @@
-"""Read a byte-level tokenizer.json for C: the pieces, the ids of added tokens, and the settings of byte_rules.py."""
+"""Reads a byte-level tokenizer.json for C: the pieces, the ids of added tokens, and the settings for byte_rules.py."""
 
 from __future__ import annotations
 
@@ -86,7 +86,8 @@ def _read_unigram(fields: Fields) -> _Pieces:
 
 
 def _check_bytes(fields: Fields, own: _Pieces, packed: PackedPieces, types: Bytes) -> None:
-    """If some bytes have no pieces, only BPE without an unknown piece is exact: it drops these bytes."""
+    """Rejects models in which some bytes have no pieces, except BPE without an unknown piece, which drops these
+    bytes."""
     data, offsets = packed
     is_byte = (np.diff(offsets) == 1) & (types == NORMAL)
     if len(np.unique(data[offsets[:-1][is_byte]])) == 256:
@@ -99,7 +100,7 @@ def _check_bytes(fields: Fields, own: _Pieces, packed: PackedPieces, types: Byte
 
 
 def _pieces(own: _Pieces, tokens: list[AddedToken]) -> tuple[PackedPieces, Bytes]:
-    """The pieces of the model and their types. Strings with characters that are not bytes match no text."""
+    """The pieces of the model and their types. Pieces with characters that do not represent bytes match no text."""
     packed, outside = byte_level.packed(list(own.ids))
     types = np.full(len(own.ids), NORMAL, np.uint8)
     types[outside] = CONTROL
@@ -120,7 +121,8 @@ def _pieces(own: _Pieces, tokens: list[AddedToken]) -> tuple[PackedPieces, Bytes
 
 
 def _type_outside(token: AddedToken, pattern: bytes) -> int:
-    """A token that is not special decodes to its content. C does this for USER_DEFINED, used where it cannot match."""
+    """The type of a token outside the model. If the token is not special, it must decode to its content, as pieces of
+    type USER_DEFINED do; the type is used only where these pieces cannot match a text."""
     return USER_DEFINED if pattern and not token.special and _is_unmapped(token) else CONTROL
 
 

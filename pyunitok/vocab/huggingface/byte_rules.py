@@ -1,4 +1,5 @@
-"""ByteRules: byte-level models of tokenizer.json that C encodes, without Hugging Face's library.
+"""ByteRules encodes and decodes by the byte-level models of tokenizer.json that C supports, without Hugging Face's
+library.
 
     text ─▶ added tokens ─▶ NFC or NFKC ─▶ added tokens ─▶ pattern ─▶ BPE
             added_tokens.py unicode9.py    normalized      └── the C model
@@ -40,7 +41,7 @@ SPLIT_PATTERN = b"o" + writer.SPLIT_REGEX.encode()
 
 @dataclass(frozen=True)
 class ByteSettings:
-    """A tokenizer.json except its model. VocabularyError names a component that requires `tokenizers`.
+    """The settings in a tokenizer.json, except its model. VocabularyError names a component that requires `tokenizers`.
 
     form  the normalization: "", "NFC" or "NFKC"
     """
@@ -66,7 +67,7 @@ class ByteSettings:
 class ByteRules:
     """See scratch.TextRules. Raises VocabularyError if `document` is damaged or C cannot encode by its rules."""
 
-    memory_factor = 0  # no more than other C models
+    memory_factor = 0  # as for other C models
     warning = ""
 
     def __init__(self, document: Fields, model: c_model.Model, about: About) -> None:
@@ -144,7 +145,7 @@ class ByteRules:
         return _with_spaces(ret, first=int(continues)) if prefix and self._settings.steps.prefix_space else ret
 
     def _normalized(self, sections: Sections) -> Sections:
-        """Added tokens are left unchanged, even if they are not in the form."""
+        """The sections with normalized texts. Added tokens are left unchanged, even if they are not normalized."""
         data, offsets, form = sections.data, sections.offsets, self._settings.form
         if is_normal(data[int(offsets[0]) : int(offsets[-1])], form):
             return sections
@@ -174,7 +175,7 @@ class ByteRules:
         return ret
 
     def _token(self, id_: int) -> str:
-        """The token as spelled in its file."""
+        """The token as spelled in the tokenizer.json."""
         if id_ in self._tokens:
             return self._tokens[id_]
         piece = self._model.piece(id_) or b""
@@ -183,7 +184,7 @@ class ByteRules:
 
     @cached_property
     def _absent(self) -> bytes:
-        """The bytes without a piece, which are dropped."""
+        """The bytes that are dropped because they have no piece."""
         data, offsets = self._model.pieces()
         is_byte = (np.diff(offsets) == 1) & (self._model.piece_types() == NORMAL)
         return bytes({*range(256)} - {*data[offsets[:-1][is_byte]].tolist()})
@@ -206,7 +207,7 @@ class ByteRules:
         return spans.trimmed(np.concatenate(tables), data, names, self._settings.template.trims)
 
     def _spans_of_part(self, scratch: RulesScratch, part: bytes) -> Offsets:
-        """An added space counts as part of the first character."""
+        """The spans of a text between added tokens. An added space counts as part of the first character."""
         n_added = self._settings.steps.prefix_space and not part.startswith(b" ") and part != b""
         table = scratch.spans_by_c(b" " * n_added + part)[:, :3]
         table[:, 1:] = np.maximum(table[:, 1:] - n_added, np.array([0, n_added]))
@@ -259,7 +260,7 @@ def _joined(sections: Sections, parts: list[bytes]) -> Sections:
 
 
 def _with_spaces(sections: Sections, first: int) -> Sections:
-    """The sections with a space before each text, from section `first` on, that does not begin with one."""
+    """The sections, from section `first` on with a space added before each text that does not begin with one."""
     parts = _parts(sections)
     for k in np.flatnonzero(sections.given < 0).tolist():
         if k >= first and parts[k] and not parts[k].startswith(b" "):

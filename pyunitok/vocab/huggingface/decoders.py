@@ -1,4 +1,4 @@
-"""The decoders and post-processor templates of a tokenizer.json that direct.py supports.
+"""Reads those decoders and post-processors of a tokenizer.json that can be applied without `tokenizers`.
 
 A decoder is a function that maps a list of tokens to another. An invalid byte becomes the lone surrogate U+DC00 + byte.
 """
@@ -52,7 +52,7 @@ def _read_one(fields: Fields) -> Decoder:
 
 
 def byte_runs(tokens: Iterable[str]) -> Iterator[tuple[list[str], bytes | None]]:
-    """Runs of byte pieces (<0xE3>) with their bytes, and runs of other tokens with None."""
+    """Pairs of a run of byte pieces (<0xE3>) and its bytes, or of a run of other tokens and None."""
     for is_byte, run in groupby(tokens, lambda token: _BYTE.fullmatch(token) is not None):
         names = list(run)
         yield names, bytes(int(re.sub("<0x|>", "", name), 16) for name in names) if is_byte else None
@@ -79,9 +79,9 @@ def _metaspace(first: str) -> Decoder:
 
 
 class Template(NamedTuple):
-    """The post-processor for a single text.
+    """What the post-processors do to a single text.
 
-    before, after  the ids to add
+    before, after  the ids that are added before and after the ids of the text
     trims          for each step that removes white space from the ends of spans: whether it keeps one space at the
                    beginning of the text, which may have been added
     """
@@ -112,7 +112,8 @@ def read_template(document: Fields) -> Template:
 
 
 def _kind(part: Fields) -> str:
-    """`tokenizers` takes the first kind whose fields are all present, and checks the type only for ByteLevel."""
+    """The kind of a post-processor. As in `tokenizers`, it is the first kind whose fields are all present; only for
+    ByteLevel is the type also checked."""
     for kind, keys in _FIELDS.items():
         if all(part.has(key) for key in keys) and (kind != "ByteLevel" or part.values.get("type") == kind):
             return kind
@@ -126,7 +127,7 @@ _FIELDS = {
 
 
 def _pair(part: Fields, key: str) -> int:
-    """The id of a [token, id]."""
+    """The id in the field `key`, which is [token, id]."""
     values = part.list(key)
     if len(values) != 2:
         part.refuse("expected a token and its id", key)

@@ -1,4 +1,4 @@
-"""DelegatedRules: models of tokenizer.json that Hugging Face's library `tokenizers` encodes and decodes.
+"""DelegatedRules encodes and decodes by a tokenizer.json with Hugging Face's library `tokenizers`.
 
 The C model is only used to map between pieces and ids. Each document is encoded in the calling thread as a batch of
 one, for which `tokenizers` releases the GIL and starts no threads. A Rust panic, which Python raises as a
@@ -35,7 +35,7 @@ _MARK = 0x10FF00  # + byte: a private-use character that represents the byte whi
 
 
 def guarded(call: Callable[..., Any], error: type[UnitokError], message: str, *arguments: Any, **options: Any) -> Any:
-    """call(*arguments, **options). Exceptions and Rust panics become `error` with a message."""
+    """Returns call(*arguments, **options). Exceptions and Rust panics become `error` with a message."""
     try:
         return call(*arguments, **options)
     except BaseException as raised:
@@ -141,7 +141,7 @@ class DelegatedRules(WholeTexts):
 
 
 def _marked(tokens: list[str]) -> Iterator[str]:
-    """The tokens, in which runs of byte pieces with invalid UTF-8 are replaced by one mark per byte."""
+    """The tokens; each run of byte pieces that is not valid UTF-8 is replaced by one mark per byte."""
     for run, data in byte_runs(tokens):
         is_broken = data is not None and utf8.replaced(data) != data.decode("utf-8", "ignore")
         yield from (chr(_MARK + byte) for byte in data or b"") if is_broken else run
@@ -177,7 +177,7 @@ def special_ids(table: Mapping[str, int]) -> dict[str, int]:
 def read(data: bytes, document: Fields, name: str, reason: str) -> Vocabulary:
     """Read the pieces of a file, and store the file itself in Vocabulary.prepare.
 
-    VocabularyError as in DelegatedRules, or naming an invalid field.
+    Raises VocabularyError for the same reasons as DelegatedRules, or if a field is invalid.
     """
     _check_growth(document)
     delegate = DelegatedRules(data, name, reason)
@@ -213,7 +213,7 @@ def read(data: bytes, document: Fields, name: str, reason: str) -> Vocabulary:
 
 
 def _template_end(delegate: DelegatedRules, document: Fields, n_ids: int) -> list[int]:
-    """The ids that the post-processor adds after a text. Raises VocabularyError if one of its ids has no piece."""
+    """The ids that the post-processor adds after a text. Raises VocabularyError if an id that it adds has no piece."""
     try:
         text, complete = (delegate.encode(None, b"a", add_special=add).tolist() for add in (False, True))
     except InputError:  # "a" is unknown, and the model has no unknown id

@@ -1,12 +1,12 @@
-"""DirectRules: models of tokenizer.json that C encodes, without Hugging Face's library.
+"""DirectRules encodes and decodes by the models of tokenizer.json that C supports, without Hugging Face's library.
 
     normalizer              pre-tokenizer               encoding in C
     Prepend ▁, Replace " "  none                        adds a dummy prefix; spaces become U+2581 (Llama 2, llm-jp)
     none                    Metaspace                   likewise; with "split", every U+2581 begins a segment
 
-Added tokens are matched in the original text, leftmost and longest first. byte_rules.py is for byte-level models. Files
-with other components are rejected, and delegate.py reads them. Two rarely used features are delegated on first use:
-offsets, and special=False for a text that contains Unigram's unknown piece.
+Added tokens are matched in the original text, leftmost and longest first. byte_rules.py handles byte-level models.
+Files with other components are rejected, and delegate.py reads them. Two rarely used features are delegated on first
+use: offsets, and special=False for a text that contains Unigram's unknown piece.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _NEEDED = "requires `tokenizers`"
 
 @dataclass(frozen=True)
 class Settings:
-    """A tokenizer.json except its model. VocabularyError names a component that requires `tokenizers`.
+    """The settings in a tokenizer.json, except its model. VocabularyError names a component that requires `tokenizers`.
 
     prefix  when U+2581 is added before a text: "never"; "prepend" (always); "always" (unless the text begins with one);
             "first" (like "always", but only at the beginning of a document)
-    flags   the enum unitok_model_flags that the C model requires
+    flags   of enum unitok_model_flags; the C model must have them
     """
 
     prefix: str
@@ -76,7 +76,8 @@ def _metaspace(document: Fields, parts: list[Fields]) -> tuple[str, int]:
 
 
 def _prepended(document: Fields) -> tuple[str, int]:
-    """(prefix, flags) without a pre-tokenizer: a Replace of spaces, optionally with a Prepend before or after it."""
+    """(prefix, flags) of a file without a pre-tokenizer: its normalizer replaces spaces, and may add a prefix before or
+    after doing so."""
     found: list[str] = []
     for part in document.parts("normalizer", "normalizers"):
         kind = part.string("type")
@@ -110,7 +111,7 @@ def _tokens(document: Fields) -> Iterator[AddedToken]:
 class DirectRules(WholeTexts):
     """See scratch.TextRules. Raises VocabularyError if `document` is damaged or C cannot encode by its rules."""
 
-    memory_factor = 0  # no more than other C models
+    memory_factor = 0  # as for other C models
     warning = ""
 
     def __init__(self, document: Fields, model: c_model.Model, about: About) -> None:

@@ -1,4 +1,4 @@
-"""Divider: finds where an unfinished document can be divided if other steps, such as added tokens, come before C.
+"""Divider finds where an unfinished document can be divided if other steps, such as added tokens, come before C.
 
     document    … fox ␣jumps | ␣over ␣␣<mask> ␣the …     | a cut of the C model that no token touches
                                     └─ no cut: <mask> strips the spaces on its left
@@ -20,8 +20,8 @@ _TRIES = 1000
 
 
 class Divider:
-    """is_kept  (text, at, reach): whether both sides of text[at] can be normalized independently, and normalization
-             keeps the bytes up to `reach` away; None: texts are not normalized
+    """is_kept  is_kept(text, at, reach) tells whether the texts before and after text[at] can be normalized
+             independently, and normalization keeps the bytes up to `reach` away; None: texts are not normalized
     """
 
     def __init__(

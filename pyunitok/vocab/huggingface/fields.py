@@ -59,7 +59,7 @@ class Fields:
             yield Fields(value, f"{self.path(key)}[{k}]")
 
     def parts(self, key: str, list_key: str) -> list[Fields]:
-        """The parts of a component in order. A Sequence has its parts under `list_key`; nested ones are flattened."""
+        """The parts of a component in order. A Sequence lists them under `list_key`; nested Sequences are flattened."""
         return self.child(key)._parts(list_key, 0) if self.has(key) else []
 
     def _parts(self, list_key: str, depth: int) -> list[Fields]:

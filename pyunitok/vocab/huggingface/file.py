@@ -1,4 +1,4 @@
-"""Read a tokenizer.json: as a C model if byte_rules.py or direct.py supports it, otherwise for delegate.py.
+"""Reads a tokenizer.json: as a C model if byte_rules.py or direct.py supports it, otherwise for delegate.py.
 
 The ids equal those of tokenizers 0.23.3.
 """
@@ -53,7 +53,7 @@ def read(data: bytes, name: str) -> Vocabulary:
 
 
 def _for_c(document: Fields, fields: Fields, name: str) -> Vocabulary:
-    """VocabularyError names the first unsupported field."""
+    """Read a file that C supports. VocabularyError names the first unsupported field."""
     if document.string("version", "1.0") != "1.0":
         document.refuse("only version 1.0 is supported", "version")
     kind = fields.string("type", "BPE" if fields.has("merges") else "Unigram")
@@ -80,7 +80,8 @@ def _for_c(document: Fields, fields: Fields, name: str) -> Vocabulary:
 
 
 def _pack(document: Fields, model: FileModel, settings: Settings, table: dict[str, int], name: str) -> Vocabulary:
-    """Added tokens that are not in the model become pieces that match nothing. Of equal pieces, the last matches."""
+    """The vocabulary of the model. Added tokens that are not in it become pieces that match nothing. If pieces are
+    equal, only the last one can match."""
     tokens = {token.id: token.content for token in settings.tokens}
     types: list[int] = []
     for piece, id_ in zip(model.pieces, model.ids, strict=True):

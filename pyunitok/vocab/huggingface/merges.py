@@ -1,4 +1,4 @@
-"""The merges of a tokenizer.json: "left right" or ["left", "right"] for each.
+"""Reads the merges of a tokenizer.json. A merge is "left right" or ["left", "right"].
 
     "model": {"vocab": {…}, "merges": ["i n", "Ġ t", …]}
                                        ╰─── most of the file, so C parses it and looks up the pieces
@@ -60,7 +60,7 @@ def read(fields: Fields, ids: Mapping[str, int]) -> Offsets:
 
 
 def _packed(fields: Fields) -> tuple[Packed, list[int]]:
-    """The sides of all merges, and their indices in the list, which may contain comments."""
+    """The sides of all merges, and the index of each merge in the list, which may also contain comments."""
     ret: list[str] = []
     places = []
     for k, merge in enumerate(fields.list("merges")):

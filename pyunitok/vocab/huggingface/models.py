@@ -1,4 +1,4 @@
-"""The models of a tokenizer.json: Unigram and BPE."""
+"""Reads the model of a tokenizer.json: Unigram, or BPE that is not byte-level."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pyunitok.vocab.huggingface import merges
 from pyunitok.vocab.huggingface.fields import Fields
 
 _SCORE_MAX = 1e30
-# If the least score is at most this, joined unknown characters never spell a piece. k unknown characters score
-# k (least - 10), and a piece scores at least `least`, which is greater if (k - 1) least < 10 k.
+# If the lowest score, s, is at most this, adjacent unknown characters never spell a piece: k unknown characters score
+# k (s - 10), and a piece scores at least s, which is greater if (k - 1) s < 10 k.
 _LEAST_SCORE_MAX = 10.0
 BYTE_PIECES = {f"<0x{byte:02X}>" for byte in range(256)}
 
 
 class FileModel(NamedTuple):
-    """The model in the file."""
+    """The model in a tokenizer.json."""
 
     kind: str  # "unigram" or "bpe"
     pieces: list[str]
@@ -33,7 +33,7 @@ class FileModel(NamedTuple):
 
 
 def read_unigram(fields: Fields, is_bytes: bool = False) -> FileModel:
-    """Accepts only models in which no character is unknown and which C encodes identically."""
+    """Accepts only models in which no character is unknown and by which C encodes identically."""
     pieces, scores = [], []
     for k, pair in enumerate(fields.list("vocab")):
         piece, score = pair if isinstance(pair, list) and len(pair) == 2 else ("", "")

@@ -1,9 +1,10 @@
-"""The pre-tokenizers of a byte-level tokenizer.json as a pattern of csrc/text/pattern.h.
+"""Translates the pre-tokenizers of a byte-level tokenizer.json to a pattern of csrc/text/pattern.h, and back.
 
 Each step divides the pieces of the previous one, so each is a level of the pattern:
 
-    Split         Isolated: its regex; Contiguous: repeated; Removed and inverted: as Isolated, if it leaves no gaps
-    Digits        a class; not individual: repeated
+    Split         Isolated: its regex; Contiguous: its regex, repeated; Removed and inverted: its regex, if it leaves no
+                  gaps
+    Digits        a class; repeated unless individual_digits is set
     Punctuation   a class; Contiguous: repeated
     ByteLevel     GPT-2's regex, unless use_regex is false. It must be the last step, because it replaces bytes with
                   other characters. If it adds a space before each piece that it gets, it must also be the first step

@@ -1,4 +1,4 @@
-"""The rules of a tokenizer.json: C's if they are exact, otherwise those of Hugging Face's library."""
+"""Chooses the rules for a tokenizer.json: those of C if they are exact, otherwise those of Hugging Face's library."""
 
 from __future__ import annotations
 

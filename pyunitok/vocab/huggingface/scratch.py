@@ -19,7 +19,7 @@ from pyunitok.vocab import utf8
 class TextRules(Protocol):
     """Encodes and decodes as `tokenizers` does. Immutable; threads may share it.
 
-    kind, algorithm, summary  of the model, as in _c/kinds.py
+    kind, algorithm, summary  describe the model, as in _c/kinds.py
     memory_factor             bytes of memory needed to encode one byte of a document
     warning                   tells users that encoding is slow; may be empty
     """
@@ -102,7 +102,7 @@ class RulesScratch(c_scratch.Scratch):
         return super().encode_spans(text)
 
     def encode_divided(self, sections: Sections) -> tuple[Ids, Offsets]:
-        """The ids of all sections, and int64[n + 1]: the offsets of each section in them."""
+        """The ids of all sections, and int64[n + 1]: where the ids of each section begin and end."""
         n = len(sections.given)
         capacity = c_scratch.capacity_for(int(sections.offsets[-1])) + n
         ends = np.empty(n + 1, np.int64)

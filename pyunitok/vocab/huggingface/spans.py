@@ -1,4 +1,4 @@
-"""Spans of tokens as `tokenizers` returns them: of complete characters, and trimmed by some post-processors."""
+"""Adjusts the spans of tokens as `tokenizers` does: to complete characters, and trimmed by some post-processors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def trimmed(table: Offsets, data: bytes, names: list[str], trims: tuple[bool, ..
 
 
 def _trim(begin: int, end: int, name: str, is_first: bool, with_prefix: bool) -> tuple[int, int]:
-    """process_offsets of `tokenizers`, in characters."""
+    """Trims a span, given in characters, as process_offsets in `tokenizers` does."""
     n_leading, n_trailing = (len(name) - len(rest) for rest in (_stripped(name, True), _stripped(name, False)))
     if n_leading == 1 and (is_first or begin == 0) and with_prefix:
         n_leading = 0

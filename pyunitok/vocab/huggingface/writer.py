@@ -1,4 +1,4 @@
-"""Write a tokenizer.json for byte-level models and for models that were read from one. A byte-level model gets:
+"""Writes a tokenizer.json for byte-level models and for models that were read from one. For a byte-level model:
 
     pre-tokenizer   ByteLevel without its pattern, after a Split for each regex of the model's pattern; without a
                     pattern, after a Split at spaces if no piece crosses a space
@@ -31,7 +31,7 @@ _FLOAT = re.compile(r"(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?")
 def write(vocabulary: Vocabulary) -> bytes:
     """The contents of the file. The vocabulary must be from train/byte_level.py or from file.read().
 
-    In the latter case, everything except the model, including added tokens, is copied from the original file.
+    In the latter case, everything except the model is copied from the original file, including added tokens.
     """
     prepare = vocabulary.prepare or {}
     if "json" in prepare:
