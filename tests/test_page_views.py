@@ -92,6 +92,9 @@ def test_fields(client: TestClient) -> None:
     by_year = rows(client, "groups", q="fox", by="year", words=1)
     assert [row["value"] for row in by_year] == [str(1990 + k) for k in range(7)]
     assert sum(int(row["count"]) for row in by_year) == n_of("fox")
+    by_lang = answer(client, "groups", q="fox", by="lang", order="count", limit=1)["groups"]
+    assert (by_lang[0]["value"], by_lang[0]["count"]) == ("en", n_of("fox", lambda row: row["lang"] == "en"))
+    assert "order must be" in error(client, "groups", q="fox", order="up")
 
 
 def test_terms_together(client: TestClient) -> None:
@@ -170,3 +173,236 @@ def test_commands_of_a_compact_index_that_only_counts(folder: Path, tmp_path: Pa
     done = commands.run(tmp_path, "search", "counts", "--spans", "text", "--json")
     span = json.loads(done.stdout)["spans"][0]
     assert (span["document"], span["source"]) == (-1, None)
+
+
+# ------------------------------------------------------------------------------------------------------- in a browser
+
+
+@pytest.fixture(scope="module")
+def address(folder: Path) -> Any:
+    with commands.serving(folder / "idx") as ret:
+        yield ret
+
+
+def open_view(page: Any, address: str, query: str, selector: str) -> None:
+    page.goto(f"{address}?{query}")
+    page.wait_for_selector("#view:not(.loading)", state="attached")
+    page.wait_for_selector(selector)
+
+
+def cells(page: Any, row: int = 1) -> list[str]:
+    """The text of the cells of a row of the table, counted from 1."""
+    selector = f"#view tbody tr:nth-child({row}) td"
+    found: list[str] = page.eval_on_selector_all(selector, "all => all.map(x => x.innerText)")
+    return found
+
+
+@pytest.mark.slow
+def test_filters_and_facets_in_a_browser(page: Any, address: str) -> None:
+    open_view(page, address, "q=fox", ".hits a")
+    assert "Title" in page.inner_text(".hits .place >> nth=0")
+    box = page.locator(".facets details")
+    if page.viewport_size["width"] < 900:
+        assert box.get_attribute("open") is None
+        page.click(".facets summary")
+    assert [text.split() for text in page.inner_text(".facets ul >> nth=0").splitlines()[:1]]
+    assert "title" not in page.inner_text(".facets")  # every title belongs to a single document
+    page.click(".facets li a >> text=de")
+    page.wait_for_selector(".chip")
+    n = n_of("fox", lambda row: row["lang"] == "de")
+    page.wait_for_function(f"() => document.querySelector('#count').innerText.startsWith('{n} occurrences')")
+    assert "with lang=de" in page.inner_text("#count") and "where=lang%3Dde" in page.url
+    page.fill("#where-form input", "year>=1995")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".chip >> nth=1")
+    n = n_of("fox", lambda row: row["lang"] == "de" and row["year"] >= 1995)
+    page.wait_for_function(f"() => document.querySelector('#count').innerText.startsWith('{n} occurrence')")
+    page.click("text=After")
+    page.wait_for_selector("text=apply only to Hits")
+    page.go_back()
+    page.wait_for_selector(".hits a")
+    page.click(".chip >> nth=0")
+    page.wait_for_function("() => document.querySelectorAll('.chip').length === 1")
+    page.fill("#where-form input", "no condition")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#problem:not([hidden])")
+    assert "is not a condition" in page.inner_text("#problem")
+
+
+@pytest.mark.slow
+def test_groups_in_a_browser(page: Any, address: str) -> None:
+    open_view(page, address, "q=FOX&mode=case&view=groups&by=year", ".columns a")
+    assert page.locator(".columns a").count() == 7 and page.inner_text(".axis").split() == ["1990", "1993", "1996"]
+    tallest = page.eval_on_selector_all(".columns span", "all => Math.max(...all.map(x => x.offsetHeight))")
+    assert tallest > 60 and cells(page)[:3] == ["1990", "", str(n_of("fox", lambda row: row["year"] == 1990))]
+    page.select_option("#by", "lang")
+    page.wait_for_url("**by=lang**")
+    page.wait_for_function("() => document.querySelector('#view tbody td')?.innerText === 'en'")
+    assert page.locator(".columns").count() == 0
+    page.click("#view tbody a >> text=he")
+    page.wait_for_selector(".hits a")
+    assert page.inner_text("#count").startswith(f"{n_of('fox', lambda row: row['lang'] == 'he')} occurrences")
+    assert page.get_attribute(".hits a", "dir") == "rtl"
+
+
+@pytest.mark.slow
+def test_a_title_and_an_address_of_a_document(page: Any, address: str) -> None:
+    open_view(page, address, "document=3&begin=0&end=3", ".document")
+    assert "Title 3" in page.inner_text("#view .tools >> nth=1")
+
+
+@pytest.mark.slow
+def test_terms_together_in_a_browser(page: Any, address: str) -> None:
+    open_view(page, address, "q=Fuchs|dog&view=together", "#together")
+    assert "Add a second term" in page.inner_text("#together")
+    page.fill("#other", "fox")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("tbody tr:nth-child(2)")
+    n = n_of("fox", lambda row: row["lang"] != "he")
+    assert f"occurs {n} times with all others in the same document" in page.inner_text("#together")
+    page.fill("#within", "1")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**within=1**")
+    page.wait_for_function("() => document.querySelector('#together')?.innerText.includes('within 1 tokens')")
+    assert page.inner_text("#view tbody").split()[:1] == ["Fuchs|dog"]
+
+
+@pytest.mark.slow
+def test_dispersion_in_a_browser(page: Any, address: str, client: TestClient) -> None:
+    expected = answer(client, "dispersion", q="fox", parts="10")
+    open_view(page, address, "q=fox&view=dispersion&parts=10", ".numbers")
+    assert page.locator(".columns > *").count() == 10 and "whole words" in page.inner_text("#view")
+    shown = [float(text) for text in page.locator(".numbers b").all_inner_texts()]
+    assert shown == [float(f"{expected[key]:.4g}") for key in ("dp", "dp_norm", "juilland_d", "arf")]
+    page.select_option("#parts", "lang")
+    page.wait_for_selector("#view tbody")
+    assert cells(page)[0] == "en" and cells(page)[2] == str(n_of("fox", lambda row: row["lang"] == "en"))
+    open_view(page, address, "q=absent&view=dispersion", "text=No words match")
+
+
+@pytest.mark.slow
+def test_lists_of_the_corpus_in_a_browser(page: Any, address: str, client: TestClient) -> None:
+    page.goto(address)
+    page.click("#areas >> text=Corpus")
+    page.wait_for_selector("#view tbody")
+    first = answer(client, "word_list", limit=1)["word_list"][0]
+    assert cells(page)[0] == first["text"] and cells(page)[2] == str(first["count"])
+    page.select_option("#mode", "wildcards")
+    page.fill("#q", "f*")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=words that match")
+    page.wait_for_function("() => document.querySelectorAll('#view tbody tr').length === 2")
+    page.click("#view tbody a >> text=Fuchs")
+    page.wait_for_selector(".hits a")
+    assert page.inner_text("#count").startswith(f"{n_of('Fuchs')} occurrences") and "mode=words" in page.url
+    open_view(page, address, "view=ngrams&n=4&least=20", "#view tbody")
+    gram = answer(client, "word_ngrams", n=4, min=20, limit=1)["word_ngrams"][0]
+    assert cells(page)[0] == gram["text"] and cells(page)[2] == str(gram["count"])
+    page.select_option("#unit", "tokens")
+    page.wait_for_url("**unit=tokens**")
+    page.wait_for_function("() => document.querySelector('#view tbody a')?.innerText.includes('␣')")
+    page.fill("#least", "100000")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=No sequence occurs so often")
+
+
+@pytest.mark.slow
+def test_keywords_in_a_browser(page: Any, address: str, client: TestClient) -> None:
+    open_view(page, address, "view=keyness", "text=Add a condition")
+    assert page.locator("#conditions option[value='lang=he']").count() == 1
+    page.fill("#where-form input", "lang=de")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#view tbody")
+    first = answer(client, "keyness", where="lang=de", limit=1)["keyness"][0]
+    assert cells(page)[0] == first["text"] and cells(page)[-1] == f"{first['log_likelihood']:.1f}"
+    page.fill("#against-form input", "lang=en")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**against=lang**")
+    page.select_option("#measure", "diff")
+    page.wait_for_function("() => document.querySelector('#view th:last-child')?.innerText === '%DIFF'")
+    assert cells(page)[-1] == "∞"  # words that the reference lacks
+
+
+@pytest.mark.slow
+def test_texts_in_a_browser(page: Any, address: str) -> None:
+    page.goto(address)
+    page.click("#areas >> text=Texts")
+    page.fill("#text", "quick brown fox jumps over it\nthe lazy dog number 1, and the dog sleeps.")
+    page.click("text=Compare with the corpus")
+    page.wait_for_selector(".traced mark")
+    assert page.locator(".traced mark").count() == 2 and page.input_value("#q") == ""
+    page.click("#views >> text=Overlap")
+    page.wait_for_selector("#view tbody")
+    page.fill("#window", "4")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**window=4**")
+    page.wait_for_function("() => document.querySelector('#view tbody')?.innerText.includes('100.0 %')")
+    assert page.locator("#view tbody tr").count() == 2
+    assert "2 of 2 lines share 4 successive words" in page.inner_text("#view")
+    page.click("#views >> text=Spans")
+    page.wait_for_selector("#view tbody")
+    assert cells(page)[0] == "quick brown fox jumps over" and int(cells(page)[2]) == n_of("quick")
+    page.fill("#text", "QUICK brown -- fox jumps over")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector("text=No part of at least")
+    page.check("#normalize")
+    page.wait_for_selector("#view tbody")
+    page.click("#view tbody a >> nth=0")
+    page.wait_for_selector(".hits a")
+    assert "mode=case" in page.url
+
+
+@pytest.mark.slow
+def test_a_saved_query_and_a_sample(page: Any, address: str) -> None:
+    query = "q=fox&view=groups&by=lang&mode=words&where=year%3E%3D1993"
+    open_view(page, address, query, "#view tbody")
+    shown = page.inner_text("#view")
+    page.goto(page.url)
+    page.wait_for_selector("#view tbody")
+    page.wait_for_selector("#view:not(.loading)")
+    assert page.inner_text("#view") == shown
+    page.click("#views >> text=Hits")
+    page.wait_for_selector(".hits a")
+    with page.expect_download() as download:
+        page.click("text=random sample (CSV)")
+    lines = list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text("utf-8"))))
+    assert len(lines) == n_of("fox", lambda row: row["year"] >= 1993) and {line["match"] for line in lines} == {"fox"}
+    assert [line["begin"] for line in lines] != sorted(line["begin"] for line in lines)
+
+
+@pytest.mark.slow
+def test_a_slow_answer_does_not_remove_what_was_typed(page: Any, address: str) -> None:
+    held: list[Any] = []
+    page.route("**/api/info.json*", lambda route: held.append(route))
+    page.goto(address)
+    page.fill("#q", "fox")
+    for route in held:
+        route.continue_()
+    page.wait_for_selector("#welcome:not([hidden])")
+    assert page.input_value("#q") == "fox"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_new_views_have_readable_colours(browser: Any, address: str, scheme: str) -> None:
+    """The text of links and conditions has a contrast of at least 4.5 with the page."""
+    with browser.new_context(color_scheme=scheme) as context:
+        page = context.new_page()
+        open_view(page, address, "q=fox&where=lang%3Dde", ".chip")
+        for selector in (".chip", ".facets li a", "#areas a"):
+            assert page.evaluate(CONTRAST, selector) >= 4.5, selector
+
+
+CONTRAST = """selector => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const brightness = (...colours) => {
+    for (const colour of colours) { canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); }
+    const parts = [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3).map(x => x / 255);
+    const [r, g, b] = parts.map(x => x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const style = getComputedStyle(document.querySelector(selector));
+  const paper = getComputedStyle(document.body).backgroundColor;
+  const below = brightness(paper, style.backgroundColor), above = brightness(paper, style.backgroundColor, style.color);
+  return (Math.max(below, above) + 0.05) / (Math.min(below, above) + 0.05);
+}"""

@@ -53,10 +53,14 @@ def filtered(index: Index, parameters: Parameters) -> Answer:
 
 
 def groups(index: Index, parameters: Parameters) -> Answer:
-    """Hits, documents and rates by the values of the field `by`, which can be @file."""
-    by = (parameters.get("by") or ["@file"])[-1]
+    """Hits, documents and rates by the values of the field `by`, which can be @file; `order` is value or count."""
+    by, order = ((parameters.get(name) or [default])[-1] for name, default in (("by", "@file"), ("order", "value")))
+    if order not in ("value", "count"):
+        raise BadRequest("order must be value or count")
     query, where, words = _query(index, parameters, samples=True)
     answer = field_answers.groups(index, query, by, where, words)
+    if order == "count":
+        answer["groups"].sort(key=lambda group: -group["count"])
     answer["groups"] = answer["groups"][: number(parameters, "limit", 200, MAX_LIMIT)]
     return answer
 
