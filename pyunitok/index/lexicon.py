@@ -53,6 +53,9 @@ def without_accents(text: str) -> str:
 
 def sort_key(word: str) -> tuple[str, str, str]:
     """The key by which words are numbered."""
+    if word.isascii():
+        folded = word.lower()
+        return folded, folded, word
     return BOTH.of(word), CASE.of(word), word
 
 

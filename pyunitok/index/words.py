@@ -295,7 +295,7 @@ class WordIndex:
         token = int(shard.ends[document - 1]) - shard.begin if document else 0
         last = int(shard.ends[document]) - shard.begin - (self._index.eod is not None)
         skip = 0
-        mark = int(np.searchsorted(words.marks, begin, "right")) - 1
+        mark = int(np.searchsorted(words.marks, np.uint32(begin), "right")) - 1  # an int would convert all marks
         if mark >= 0 and words.marks[mark] >= first:
             first, token, skip = (int(x[mark]) for x in (words.marks, words.mark_tokens, words.mark_skips))
         if not 0 <= token <= last <= len(shard):
