@@ -23,7 +23,7 @@ from oracle import deduplicate as oracle
 from pyunitok import InputError, OptionError, OutputError, deduplicate
 from pyunitok._c import anchors as c_anchors
 from pyunitok._c.anchors import Anchors
-from pyunitok.clean import output, workspace
+from pyunitok.clean import cutting, output, workspace
 from pyunitok.clean.matching import joined_ranges
 from pyunitok.clean.records import Ranges
 from pyunitok.clean.repeats import Memory, TextRepeats, Texts
@@ -147,6 +147,7 @@ def test_the_output_is_that_of_the_definition(tmp_path_factory, documents, windo
     with pytest.MonkeyPatch.context() as patch:
         if data.draw(st.booleans()):
             patch.setattr(Memory, "of", lambda *_: TINY)
+        patch.setattr(cutting, "CHUNK", data.draw(st.sampled_from([1, 2, 1 << 16])))
         found = deduplicate(
             folder / "in", folder / "out", against=[folder / "old.jsonl"] if n_before else [], max_share=max_share,
             documents=whole, repeat=repeat, ranges=folder / "ranges.jsonl", reading=reading,

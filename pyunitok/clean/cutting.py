@@ -3,7 +3,7 @@
     repeats ─ cut ─▶ cuts ─ remove ─▶ text and ends of the next round
                        └─── include ─▶ all cuts so far, as ranges of the original text
 
-Everything is streamed in text order, except that `include` holds all ranges in memory.
+Everything is streamed in text order.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pyunitok.clean.workspace import Workspace, in_order
 from pyunitok.corpus.words import word_rules
 from pyunitok.run.plan import Progress
 
-CHUNK = 1 << 16  # ranges at a time
+CHUNK = 1 << 16  # ranges or documents at a time
 
 
 def cut(
@@ -78,9 +78,17 @@ def remove(
     return {"bytes": n_written}
 
 
-def include(space: Workspace, name: str, before: Ranges, cuts: Ranges) -> dict[str, Any]:
-    """Write all cuts, given those of earlier rounds and those of the text that these rounds left."""
-    both = widened(before.slice(0, len(before)), cuts.slice(0, len(cuts)))
+def include(space: Workspace, name: str, corpus: Texts, ends: Int64s, before: Ranges, cuts: Ranges) -> dict[str, Any]:
+    """Write all cuts, given those of earlier rounds and those of the text that these rounds left.
+
+    corpus  the text that earlier rounds left
+    ends    the ends of its documents in the original text
+    """
     with RangesWriter(space, name) as writer:
-        writer.add(joined_ranges(np.concatenate(both)))
+        for begin in range(0, len(ends), CHUNK):
+            end = min(begin + CHUNK, len(ends))
+            at, to = (int(ends[k - 1]) if k else 0 for k in (begin, end))
+            own = cuts.between(corpus.begin(begin), corpus.begin(end)) - corpus.begin(begin)
+            both = widened(before.between(at, to) - at, own)
+            writer.add(joined_ranges(np.concatenate(both)) + at)
     return {"n": writer.n, "bytes": writer.n_bytes}

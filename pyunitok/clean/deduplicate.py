@@ -329,7 +329,9 @@ class _Rounds:
         cuts = Ranges.opened(space, f"cuts-{number}", done["n"])
         if not number:
             return cuts, cuts
-        done = space.step(f"round-{number} include", lambda: include(space, f"all-{number}", self.cuts, cuts))
+        done = space.step(f"round-{number} include", lambda: include(
+            space, f"all-{number}", corpus, self.ends, self.cuts, cuts
+        ))  # fmt: skip
         return cuts, Ranges.opened(space, f"all-{number}", done["n"])
 
     def _next(self, corpus: Texts, cuts: Ranges, number: int) -> Texts:

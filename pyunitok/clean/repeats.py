@@ -41,6 +41,7 @@ from pyunitok.packed import Bytes
 from pyunitok.run.plan import Progress
 
 MAX_TASK_BYTES = 4 << 20  # the maximum bytes of text for one call
+MAX_TASK_RECORDS = 1 << 17
 MAX_BATCH_BYTES = 64 << 20
 OnStep = Callable[[str, Progress], None]
 
@@ -51,12 +52,18 @@ class Memory:
 
     task_bytes     text that one call searches
     batch_bytes    records that have not been written yet
-    group_records  records that one call groups or verifies: each takes 24 bytes five times
+    group_records  records that one call can group or verify: each takes 24 bytes five times
+    task_records   records that one call groups or verifies, unless a bucket has more: few enough for the cache, because
+                   clearing and reading memory takes longer than sorting
     """
 
     task_bytes: int
     batch_bytes: int
     group_records: int
+
+    @property
+    def task_records(self) -> int:
+        return min(MAX_TASK_RECORDS, self.group_records)
 
     @classmethod
     def of(cls, max_memory_bytes: int, n_threads: int) -> Memory:
@@ -179,7 +186,7 @@ class TextRepeats:
         corpus, last = self._corpus, 0
         with RecordReader(self._space, self._name("marks"), n_marks) as reader:
             rest = np.empty(0, np.int64)
-            for low, high in bucket_ranges(reader.counts, self._memory.group_records):
+            for low, high in bucket_ranges(reader.counts, self._memory.task_records):
                 marks = np.concatenate((rest, np.sort(reader.read(low, high)["key"].astype(np.int64))))
                 # A document that continues past these buckets waits for its other marks.
                 at = corpus.n_bytes if high == BUCKETS else (high << self._mark_shift) // MARKS_PER_BYTE
@@ -224,7 +231,7 @@ class TextRepeats:
             reader = stack.enter_context(RecordReader(self._space, name, n))
             pairs = stack.enter_context(self._writer(pairs_name or self._name("pairs"), self._place_shift))
             marks = stack.enter_context(self._writer(self._name("marks"), self._mark_shift)) if kind == GRAMS else None
-            ranges = bucket_ranges(reader.counts, self._memory.group_records)
+            ranges = bucket_ranges(reader.counts, self._memory.task_records)
 
             def grouped(part: tuple[int, int]) -> list[tuple[Records, Int64s]]:
                 return list(self._grouped(kind, reader, *part))
@@ -275,7 +282,7 @@ class TextRepeats:
                 return self._anchors.verify(kind, corpus.text, corpus.ends, pairs)
 
             for (low, high), found in in_order(
-                self._n_threads, compared, bucket_ranges(counts, self._memory.group_records)
+                self._n_threads, compared, bucket_ranges(counts, self._memory.task_records)
             ):
                 if not has_starts:
                     found = np.unique(found, axis=0)

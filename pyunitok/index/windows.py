@@ -112,7 +112,8 @@ class RepeatedWindows:
                 records = _sorted(reader.read(*part))
                 return _repeats(records, _heads(records))
 
-            for part, repeats in in_order(self._n_threads, grouped, bucket_ranges(reader.counts, limit)):
+            parts = bucket_ranges(reader.counts, self._memory.task_records)
+            for part, repeats in in_order(self._n_threads, grouped, parts):
                 for some in [repeats] if repeats is not None else _grouped_in_pieces(reader, *part, limit):
                     writer.add(some)
                 done += int(reader.counts[slice(*part)].sum())
@@ -121,7 +122,7 @@ class RepeatedWindows:
 
     def _sorted(self) -> Iterator[Records]:
         with RecordReader(self._scratch, "repeats", self.n) as reader:
-            for low, high in bucket_ranges(reader.counts, self._memory.group_records):
+            for low, high in bucket_ranges(reader.counts, self._memory.task_records):
                 if reader.counts[low:high].any():
                     repeats = reader.read(low, high).copy()
                     c_anchors.sort(repeats)
