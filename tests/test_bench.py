@@ -35,7 +35,7 @@ def bench(*arguments: str, n: bool = True, corpora: bool = True) -> Any:
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("part", ["size", "queries", "build", "sort"])
+@pytest.mark.parametrize("part", ["size", "queries", "build", "sort", "disk"])
 def test_compact(part: str) -> None:
     report = bench("compact", "--part", part)
     assert len(report["rows"]) >= 2 and "verified" in report["notes"][0]

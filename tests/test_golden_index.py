@@ -24,6 +24,7 @@ import numpy as np
 import pytest
 import xxhash
 
+from pyunitok.index import search
 from pyunitok.index.build import build_index
 from pyunitok.index.field_build import add_fields
 from pyunitok.index.groups import count_by, find_where
@@ -116,6 +117,18 @@ def test_an_index_is_read(folder: Path, kind: str) -> None:
     assert verify_index(open_shards(path, model="model.utk")) == []
     expected = json.loads((GOLDEN / "answers.json").read_text(encoding="utf-8"))
     assert answers(path) == {name: expected[name] for name in expected if name not in ONLY_ARRAYS or kind == "arrays"}
+
+
+def test_threads_give_the_same_answers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = unpacked("compact")
+    expected, queries = answers(path), [text.encode() for text in TEXTS]
+    index = open_index(path, model="model.utk")
+    counts = index.count_batch(queries)
+    monkeypatch.setattr(search, "PARALLEL_TOKENS", 0)
+    parallel = open_index(path, model="model.utk")
+    assert parallel._threads == len(parallel.shards) == 2 and index._threads == 1
+    assert answers(path) == expected
+    assert [part.tolist() for part in parallel.count_batch(queries)] == [part.tolist() for part in counts]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
 import click
 import numpy as np
+from bench_evict import Mapping, evict, mappings, pages_in_memory
 from bench_processes import command, run, usage
 from bench_search import indexed, phrases, timed
 from bench_texts import documents, english, mixed, names, random_slices, read
 from bench_timing import Bench, Report, at_least, at_most, benchmark, fail, pin_to_one_core, ratio
 
-from pyunitok.index.compact import CompactShard
+from pyunitok.index.compact import CompactShard, offsets_of
 from pyunitok.index.opened import Index, open_index
 from pyunitok.index.suffix import suffix_array
 
 MODEL = "unitok-v1"
-PARTS = ("size", "queries", "build", "sort")
+PARTS = ("size", "queries", "build", "sort", "disk")
 KINDS = {"suffix array": [], "compact": ["--compact"], "compact, blocks of 64": ["--compact", "--block", "64"]}
 COUNT_BITS, TEXT_SHARE, SORT_SHARE = 7.4, 0.31, 0.7
 # Mean and 95 % of a count, a count in a batch, locating a hit, reading 1,000 bytes: µs.
 TARGETS = {"compact": (200, 800, 100, 12, 200), "compact, blocks of 64": (140, 500, 100, 12, 200)}
+COUNT_MS, PAGE_MS, N_COLD, PAGE_HITS = 20, 500, 50, 20
 TOKEN_BYTES, N_PHRASES, N_LOCATED, N_READ = 3, 1000, 20_000, 300
 
 
@@ -115,18 +118,73 @@ def measure_sort(bench: Bench, report: Report, index: Index) -> None:
         report.add(what=f"sort: {what}", tokens=len(ids), Mtokens_per_s=rate, x_uint16=share, **target)
 
 
+def measure_disk(report: Report, index: Index, texts: list[bytes]) -> None:
+    """Counts, and pages of hits with their contexts. Before each, all pages of the index and of the token files leave
+    memory; the tables that opening an index builds stay."""
+    mapped = mappings({index.folder, *(array.path.parent for array in index.arrays)})
+
+    def page(text: bytes) -> list[object]:
+        hits = index.find(text, PAGE_HITS)
+        return [hits.total, *index.context_batch(hits, 40, 40)]
+
+    calls: dict[str, tuple[Callable[[bytes], object], bool, int | None]] = {
+        "count": (index.count, False, COUNT_MS), "count, directories in memory": (index.count, True, None),
+        "page of hits": (page, False, PAGE_MS),
+    }  # fmt: skip
+    for what, (call, has_directories, most) in calls.items():
+        rows = [_from_disk(index, mapped, call, text, has_directories=has_directories) for text in texts]
+        cold, cpu, warm, pages = np.array(rows).T
+        report.add(
+            what=what, tokens=index.n_tokens, shards=len(index.shards), median_ms=float(np.median(cold)),
+            **{"95_%_ms": float(np.percentile(cold, 95))}, cpu_ms=float(np.median(cpu)),
+            in_memory_ms=float(np.median(warm)), pages=float(np.median(pages)),
+            **at_most(float(np.median(cold)), most if bits(index) * index.n_tokens >= 64e9 else None),
+        )  # fmt: skip
+
+
+def _from_disk(
+    index: Index, mapped: list[Mapping], call: Callable[[bytes], object], text: bytes, *, has_directories: bool
+) -> tuple[float, float, float, float]:
+    """The ms of a call that reads from disk, its processor time, and the ms in memory; and the pages that were read."""
+    expected = call(text)
+    evict(mapped)
+    if pages_in_memory(mapped):
+        raise fail("the system keeps pages of the index in memory")
+    if has_directories:
+        _read_directories(index, mapped)
+    before, started, cpu = pages_in_memory(mapped), time.perf_counter(), time.process_time()
+    found = call(text)
+    cold, cpu = time.perf_counter() - started, time.process_time() - cpu
+    pages, started = pages_in_memory(mapped) - before, time.perf_counter()
+    if not expected == found == call(text):
+        raise fail(f"{text!r}: the answer changes when the index is read from disk")
+    return 1e3 * cold, 1e3 * cpu, 1e3 * (time.perf_counter() - started), pages
+
+
+def _read_directories(index: Index, mapped: list[Mapping]) -> None:
+    shards = [shard for shard in index.shards if isinstance(shard, CompactShard)]
+    sections = [offsets_of(shard.compact.image) for shard in shards]
+    index.prefetch(sum(offsets[2] - offsets[1] for offsets in sections))
+    n, before = pages_in_memory(mapped), -1
+    while n > before:
+        time.sleep(0.3)
+        n, before = pages_in_memory(mapped), n
+
+
 @benchmark(
     3,
     click.option("--part", type=click.Choice(PARTS), default="queries", show_default=True),
     click.option("--tokens", default=32.0, show_default=True, help="Millions of tokens of mixed text."),
+    click.option("--index", "given", type=click.Path(path_type=Path), help="disk: measure this compact index."),
 )  # fmt: skip
-def compact(bench: Bench, part: str, tokens: float) -> Report:
+def compact(bench: Bench, part: str, tokens: float, given: Path | None) -> Report:
     """Compact indexes: their size, queries and construction. The model is unitok-v1.
 
     size     bits per token with --count-only and complete, of all corpora and of each
     queries  phrases of 1 to 6 words of the English corpora, one by one and 1,000 in a batch; places and text
     build    `pyunitok index` on one thread
     sort     suffix arrays of uint32 and of uint16 ids
+    disk     counts and pages of hits, read from disk
     """
     report, docs = bench.report(f"compact: {part}"), documents(mixed(bench))
     n_bytes = min(int(tokens * 1e6 * TOKEN_BYTES), sum(map(len, docs)))
@@ -136,7 +194,7 @@ def compact(bench: Bench, part: str, tokens: float) -> Report:
             measure_size(report, "all corpora", docs, folder, has_target=True)
             for name in names(bench):
                 measure_size(report, name, documents(read(bench, name)), folder, has_target=False)
-        else:
+        elif given is None:
             index = indexed(parts, folder, model=MODEL)
         if part == "queries":
             pin_to_one_core()
@@ -145,5 +203,8 @@ def compact(bench: Bench, part: str, tokens: float) -> Report:
             measure_build(bench, report, index, folder)
         elif part == "sort":
             measure_sort(bench, report, index)
+        elif part == "disk":
+            texts = [text.encode() for text in phrases(english(bench), N_COLD)]
+            measure_disk(report, compacted(index) if given is None else open_index(given), texts)
     report.notes.append("verified: counts, positions and tokens equal those of the suffix array; ratios to uint16")
     return report

@@ -1,4 +1,4 @@
-/* pages.h - memory in huge pages, where the system has them */
+/* pages.h - calls about pages of memory, where the system has them */
 #pragma once
 
 #include "ground/common.h"
@@ -11,3 +11,11 @@
  * pages of 4 KiB takes longer than encoding a megabyte of text, and each access can miss the TLB.
  * Only Linux has such a call; elsewhere, or if it fails, the pages stay as they are. */
 void pages_prefer_huge(void *p, int64_t n_bytes);
+
+/* Requests that the pages of p[0..n_bytes-1], part of a mapped file, be read from disk while the caller
+ * does something else. Takes about a microsecond if they are in memory. */
+void pages_read_ahead(const void *p, int64_t n_bytes);
+
+/* How often this thread has waited for a page to be read from disk; always 0 if the system does not
+ * tell. */
+int64_t pages_waited(void);

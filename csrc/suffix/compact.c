@@ -4,6 +4,7 @@
 
 #include "ground/alloc.h"
 #include "ground/error.h"
+#include "ground/pages.h"
 
 const uint8_t compact_magic[8] = {0x89, 'U', 'T', 'C', 0x0D, 0x0A, 0x1A, 0x0A};
 
@@ -87,6 +88,15 @@ static const char *check_first(const uint32_t *first, const compact_footer *f)
     return NULL;
 }
 
+/* A search reads many of the starts, so they stay in memory even if the pages of the file do not. */
+static int copy_first(compact *c, const uint8_t *first)
+{
+    size_t n_bytes = ((size_t)c->n_symbols + 1) * sizeof *c->first;
+    c->first = mem_alloc(n_bytes);
+    if (c->first) memcpy(c->first, first, n_bytes);
+    return c->first != NULL;
+}
+
 /* The table has at most 65,536 entries, and two neighbouring entries leave few symbols to
  * search. */
 static int open_symbols(compact *c)
@@ -118,7 +128,6 @@ static void take_sections(compact *c, const uint8_t *image, const compact_footer
     c->gaps = image + f->offsets[SECTION_GAPS];
     c->gaps_bytes = f->offsets[SECTION_GAPS + 1] - f->offsets[SECTION_GAPS];
     c->blocks = image + f->offsets[SECTION_BLOCKS];
-    c->first = (const uint32_t *)(const void *)(image + f->offsets[SECTION_FIRST]);
     c->locate_every = (int32_t)f->locate_every;
     c->locate_shift = f->locate_every ? highest_bit(f->locate_every) : 0;
     c->n_samples = layout->n_samples;
@@ -149,8 +158,8 @@ int32_t unitok_compact_open(const uint8_t *image, int64_t n_bytes, compact **ret
     if (!c) return fail_memory(error);
     take_sections(c, image, &f, &layout);
     codes_to_entries(&f.codes, &c->entries);
-    if (!open_symbols(c)) {
-        mem_free(c);
+    if (!copy_first(c, image + f.offsets[SECTION_FIRST]) || !open_symbols(c)) {
+        unitok_compact_free(c);
         return fail_memory(error);
     }
     *ret = c;
@@ -160,6 +169,7 @@ int32_t unitok_compact_open(const uint8_t *image, int64_t n_bytes, compact **ret
 void unitok_compact_free(compact *c)
 {
     if (!c) return;
+    mem_free(c->first);
     mem_free(c->symbols);
     mem_free(c);
 }
@@ -230,15 +240,19 @@ INLINE int64_t scan_from(const compact *c, rows list, int64_t b)
  * search finds that row. */
 static rows scan(const compact *c, rows list, int64_t from, uint64_t a, uint64_t b);
 
+/* A step of the binary search for the first block that begins with a Psi of at least a. */
+INLINE void narrow(const compact *c, block_range *io, uint64_t a)
+{
+    int64_t mid = io->lo + (io->hi - io->lo) / 2;
+    if (block_first(c, mid) < a) io->lo = mid + 1;
+    else io->hi = mid;
+}
+
 /* The rows of a list whose Psi is at least a and below b. */
 static rows list_between(const compact *c, rows list, uint64_t a, uint64_t b)
 {
     block_range in = blocks_within(c, list);
-    while (in.lo < in.hi) {
-        int64_t mid = in.lo + (in.hi - in.lo) / 2;
-        if (block_first(c, mid) < a) in.lo = mid + 1;
-        else in.hi = mid;
-    }
+    while (in.lo < in.hi) narrow(c, &in, a);
     return scan(c, list, scan_from(c, list, in.lo), a, b);
 }
 
@@ -318,9 +332,7 @@ static void before_lanes(const compact *c, compact_query *queries, int n)
                 PREFETCH(c->blocks + 8 * (at[i].lo + (at[i].hi - at[i].lo) / 2));
         for (int i = 0; i < n; i++) {
             if (at[i].lo >= at[i].hi) continue;
-            int64_t mid = at[i].lo + (at[i].hi - at[i].lo) / 2;
-            if (block_first(c, mid) < (uint64_t)queries[i].in.lo + 1) at[i].lo = mid + 1;
-            else at[i].hi = mid;
+            narrow(c, &at[i], (uint64_t)queries[i].in.lo + 1);
             n_active += at[i].lo < at[i].hi;
         }
     }
@@ -346,4 +358,44 @@ void compact_before_many(const compact *c, compact_query *queries, int64_t n)
 {
     for (int64_t at = 0; at < n; at += COMPACT_LANES)
         before_lanes(c, queries + at, (int)(n - at < COMPACT_LANES ? n - at : COMPACT_LANES));
+}
+
+/* --------------------------------------------------------------------------------- from disk ---- */
+
+enum { DISK_PAGE = 4096, AHEAD_LANES = 256 };
+
+/* Like before_lanes, but the searches wait for the same read instead of one after another. Up to a page
+ * of a list's blocks is read at once; the binary search in it then leads to the gaps. */
+static void read_ahead(const compact *c, const compact_query *queries, int n)
+{
+    block_range at[AHEAD_LANES];
+    int n_active = n;
+    for (int i = 0; i < n; i++) at[i] = blocks_within(c, list_of(c, queries[i].symbol));
+    while (n_active) {
+        n_active = 0;
+        for (int i = 0; i < n; i++)
+            if (8 * (at[i].hi - at[i].lo) > DISK_PAGE)
+                pages_read_ahead(c->blocks + 8 * (at[i].lo + (at[i].hi - at[i].lo) / 2), 4);
+        for (int i = 0; i < n; i++) {
+            if (8 * (at[i].hi - at[i].lo) <= DISK_PAGE) continue;
+            narrow(c, &at[i], (uint64_t)queries[i].in.lo + 1);
+            n_active++;
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        int64_t begin = at[i].lo > 0 ? at[i].lo - 1 : 0;
+        pages_read_ahead(c->blocks + 8 * begin, 8 * (at[i].hi + 2 - begin));
+    }
+    for (int i = 0; i < n; i++) {
+        while (at[i].lo < at[i].hi) narrow(c, &at[i], (uint64_t)queries[i].in.lo + 1);
+        int64_t from = scan_from(c, list_of(c, queries[i].symbol), at[i].lo);
+        gap_reader g = gaps_of(c, from >> c->block_shift);
+        pages_read_ahead(g.gaps + (g.at >> 3), (g.low >> 3) - (int64_t)(g.at >> 3));
+    }
+}
+
+void compact_read_ahead(const compact *c, const compact_query *queries, int64_t n)
+{
+    for (int64_t at = 0; at < n; at += AHEAD_LANES)
+        read_ahead(c, queries + at, (int)(n - at < AHEAD_LANES ? n - at : AHEAD_LANES));
 }

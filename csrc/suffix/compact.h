@@ -103,7 +103,7 @@ extern const uint8_t compact_magic[8];
 /* Whether these numbers are within their ranges; computes the sizes of the sections. */
 int compact_lay_out(const compact_footer *f, compact_layout *ret);
 
-/* An open index. Everything but `entries` and `symbols` is in the file. */
+/* An open index. Everything but `first`, `symbols` and `entries` is in the file. */
 struct unitok_compact {
     int64_t n, n_blocks, n_symbols;
     int32_t block, block_shift, symbol_bytes;
@@ -111,13 +111,13 @@ struct unitok_compact {
     const uint8_t *gaps;
     uint64_t gaps_bytes;
     const uint8_t *blocks;
-    const uint32_t *first;
     int32_t locate_every, locate_shift, extract_every;
     int64_t n_samples, n_starts;
     int32_t sample_bits, start_bits;
     int64_t upper_bits;
     const uint32_t *groups;
     const uint8_t *upper, *lower, *samples, *starts;
+    uint32_t *first;   /* [0..n_symbols] */
     uint32_t *symbols; /* [0..n >> symbol_shift]: the symbol of every 2^symbol_shift-th row */
     int32_t symbol_shift;
     code_entries entries;
@@ -259,6 +259,9 @@ typedef struct compact_query {
 
 /* compact_before for n queries. Their cache misses overlap. */
 void compact_before_many(const compact *c, compact_query *queries, int64_t n);
+
+/* Reads the pages that compact_before_many visits from disk, many at a time. */
+void compact_read_ahead(const compact *c, const compact_query *queries, int64_t n);
 
 /* The position in the text of row r, 0 <= r < n; -1 if the file is damaged. Requires locate_every. */
 int64_t compact_locate(const compact *c, int64_t r);

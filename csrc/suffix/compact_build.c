@@ -26,23 +26,25 @@ INLINE void put_bits(uint8_t *p, uint64_t at, uint64_t value, int32_t bits)
 
 /* ---------------------------------------------------------------------------------- passes ---- */
 
-/* A row can be a sample for locating, for extracting, for both, or for neither. */
+/* A row can be a sample for locating, for extracting, for both, or for neither. Most are found to be
+ * neither without a division: s is a power of two, and a multiple of e is one of every power of two that
+ * divides e. */
 INLINE void take_sample(compact_builder *b, int64_t r, uint32_t position)
 {
-    int64_t s = b->footer.locate_every, e = b->footer.extract_every;
-    if (s && r % (COMPACT_GROUP * s) == 0)
-        b->groups[r / (COMPACT_GROUP * s)] = (uint32_t)b->n_samples;
-    if (s && position % s == 0 && b->n_samples < b->layout.n_samples) {
+    uint32_t s = b->footer.locate_every, e = b->footer.extract_every, e_divisor = e & (~e + 1);
+    if (s && (r & (COMPACT_GROUP * (int64_t)s - 1)) == 0)
+        b->groups[r / (COMPACT_GROUP * (int64_t)s)] = (uint32_t)b->n_samples;
+    if (s && (position & (s - 1)) == 0 && b->n_samples < b->layout.n_samples) {
         int64_t k = b->n_samples++;
         uint64_t at = (uint64_t)(r / s + k);
         b->upper[at >> 3] |= (uint8_t)(1 << (at & 7));
         put_bits(b->lower, (uint64_t)(k * b->layout.lower_bits), (uint64_t)(r % s),
                  b->layout.lower_bits);
-        put_bits(b->samples, (uint64_t)(k * b->layout.sample_bits), position / (uint64_t)s,
+        put_bits(b->samples, (uint64_t)(k * b->layout.sample_bits), position / s,
                  b->layout.sample_bits);
     }
-    if (e && position % e == 0)
-        put_bits(b->starts, (uint64_t)(position / e * b->layout.start_bits), (uint64_t)r,
+    if (e && (position & (e_divisor - 1)) == 0 && position % e == 0)
+        put_bits(b->starts, (uint64_t)(position / e) * (uint64_t)b->layout.start_bits, (uint64_t)r,
                  b->layout.start_bits);
 }
 

@@ -23,6 +23,7 @@
 #include "ground/alloc.h"
 #include "ground/error.h"
 #include "ground/grow.h"
+#include "ground/pages.h"
 
 typedef unitok_compact_shard compact_shard;
 
@@ -70,7 +71,8 @@ typedef struct phrase_search {
     compact_query *queries;
     int64_t queries_capacity;
     int64_t work_left, total;
-    int out_of_memory, must_check, needs_samples;
+    int out_of_memory, must_check, needs_samples, waited;
+    int64_t waited_before;   /* pages_waited() at the beginning of the query */
     unitok_search_run *runs; /* NULL: only the total is requested */
     int64_t n_runs, runs_capacity, max_hits;
 } phrase_search;
@@ -243,6 +245,13 @@ static int add_query(phrase_search *t, int64_t n, uint32_t id, rows in)
     return 1;
 }
 
+/* Whether this query has waited for the disk. If so, requests for the next pages are worth their time. */
+static int is_on_disk(phrase_search *t)
+{
+    if (!t->waited) t->waited = pages_waited() != t->waited_before;
+    return t->waited;
+}
+
 /* Locates each row, and reads the token before it. */
 static void emit_left_by_row(phrase_search *t, const phrase_frame *f)
 {
@@ -281,6 +290,7 @@ static void extend(phrase_search *t, const phrase_frame *f)
     for (int64_t k = t->nodes[f->j].last_ending; k > 0; k = t->endings[k - 1].before)
         if (!add_query(t, n++, t->endings[k - 1].id, f->in)) return;
     t->work_left -= n * (n > 8 ? COST_BEFORE_MANY : COST_BEFORE);
+    if (n > 1 && is_on_disk(t)) compact_read_ahead(t->c, t->queries, n);
     compact_before_many(t->c, t->queries, n);
     for (int64_t k = 0; k < n_left && !is_over(t); k++) {
         int64_t n_bytes = piece_bytes(t->p, t->s->ids[t->queries[k].symbol]);
@@ -348,6 +358,8 @@ static int run_query(phrase_search *t, const uint8_t *q, int64_t m, int64_t max_
     t->m = t->built = m;
     t->work_left = max_work;
     t->total = t->n_runs = t->n_endings = t->n_stack = 0;
+    t->waited = 0;
+    t->waited_before = pages_waited();
     if (m == 0) return 1;
     if (!phrase_grow(t, &t->nodes, m, &t->nodes_capacity, sizeof *t->nodes)) return 0;
     memset(t->nodes, 0, (size_t)m * sizeof *t->nodes);

@@ -11,7 +11,7 @@ import xxhash
 
 from pyunitok._c.compact import Compact
 from pyunitok.errors import ModelFormatError, OutputError
-from pyunitok.index.compact import CompactShard, StoredIds
+from pyunitok.index.compact import CompactShard, StoredIds, advise
 from pyunitok.index.manifest import (
     INDEX_NAME,
     CompactOptions,
@@ -171,7 +171,9 @@ def _open_compact(
 ) -> CompactShard:
     path = folder / shard_name(number, ".compact")
     try:
-        compact = Compact(np.memmap(path, np.uint8, "r") if path.stat().st_size else np.empty(0, np.uint8))
+        image = np.memmap(path, np.uint8, "r") if path.stat().st_size else np.empty(0, np.uint8)
+        advise(image, "MADV_RANDOM")
+        compact = Compact(image)
     except FileNotFoundError:
         raise OutputError(f"{path} is missing from the index") from None
     except ModelFormatError as error:

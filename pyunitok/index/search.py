@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import operator
+import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -23,11 +25,14 @@ from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.packed import Packed, as_bytes
 from pyunitok.tokens.array import TokenArray
 
+T = TypeVar("T")
 Text = str | bytes
 Order = Literal["rank", "text", "random", "R1", "L1"]
 
 MAX_WORK = 2_000_000_000  # per query and shard, in units of about a nanosecond
 MAX_RUNS = 1 << 60
+PARALLEL_TOKENS = 1 << 30  # larger compact indexes are searched on several threads
+MAX_THREADS = 32  # more than the cores: the threads overlap their waits for the disk
 SORT_CHARS = 40  # the characters next to a hit that "R1" and "L1" sort by
 MAX_SCANNED = 1_000_000  # sample size of next, previous and by_source
 MAX_LOCATED = 100_000  # in a compact index, also of documents: locating this many takes about a second
@@ -120,6 +125,9 @@ class TextSearch:
         self.inputs = IndexInputs(self.arrays)
         self._tables: PieceTables | None = None
         self._lock = threading.Lock()
+        is_parallel = opened.manifest.compact is not None and self.n_tokens > PARALLEL_TOKENS
+        self._threads = min(len(self.c), MAX_THREADS) if is_parallel else 1
+        self._pool: tuple[int, ThreadPoolExecutor] | None = None  # of the process with this id
 
     # ------------------------------------------------------------------------------------ properties and documents ---
 
@@ -205,7 +213,7 @@ class TextSearch:
         text, tables, work = as_bytes(query), self.tables.c, self.max_work if max_work is None else max_work
         if len(self.c) == 1:
             return Count(*self.c[0].count_one(tables, text, work))
-        counts = [shard.count_one(tables, text, work) for shard in self.c]
+        counts = list(self._of_shards(lambda shard: shard.count_one(tables, text, work)))
         return Count(sum(count for count, _ in counts), any(approx for _, approx in counts))
 
     def count_batch(
@@ -215,11 +223,18 @@ class TextSearch:
         packed = queries if isinstance(queries, Packed) else Packed.from_documents(map(as_bytes, queries))
         work, tables = self.max_work if max_work is None else max_work, self.tables.c
         counts, approx = np.zeros(len(packed), np.int64), np.zeros(len(packed), np.uint8)
-        for shard in self.c:
-            more, some = shard.count_text(tables, packed.data, packed.offsets, work)
+        for more, some in self._of_shards(lambda c: c.count_text(tables, packed.data, packed.offsets, work)):
             counts += more
             approx |= some
         return counts, approx.astype(np.bool_)
+
+    def _of_shards(self, function: Callable[[Searcher], T]) -> Iterator[T]:
+        """The results of function(shard) for each shard."""
+        if self._threads == 1:
+            return map(function, self.c)
+        if self._pool is None or self._pool[0] != os.getpid():  # threads do not survive a fork
+            self._pool = os.getpid(), ThreadPoolExecutor(self._threads, "search")
+        return self._pool[1].map(function, self.c)
 
     # -------------------------------------------------------------------------------------------------- finding ---
 

@@ -71,6 +71,13 @@ static inline void use_compact(const unitok_compact *c)
         unitok_compact_next(c, lo[q], hi[q], ends[q] - begins[q], symbols, four, 4);
         unitok_compact_previous(c, lo[q], hi[q], counts);
     }
+    compact_query ahead[300];
+    for (int q = 0; q < 300; q++) {
+        rows in = {lo[q % 4], hi[q % 4]};
+        compact_query one = {(uint32_t)q % info.n_symbols, in};
+        ahead[q] = one;
+    }
+    compact_read_ahead(c, ahead, 300);
     int64_t n = info.n < COMPACT_MAX_N ? info.n : COMPACT_MAX_N;
     for (int64_t r = -1; r <= n && info.locate_every; r++) {
         CHECK(!unitok_compact_locate(c, &r, 1, &position, &error));
