@@ -1,4 +1,4 @@
-"""`python -m pyunitok`: the command line."""
+"""Runs the command line for `python -m pyunitok`."""
 
 from pyunitok.cli import main
 

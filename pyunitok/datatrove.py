@@ -1,4 +1,4 @@
-"""A datatrove pipeline step that writes a token file for each rank and passes the documents on.
+"""Defines a datatrove pipeline step that writes a token file for each rank and passes the documents on.
 
     from datatrove.executor import LocalPipelineExecutor
     from datatrove.pipeline.readers import ParquetReader
@@ -35,7 +35,7 @@ class Tokenize(PipelineStep):  # type: ignore[misc]
     """Writes the token file FOLDER/RANK.u16 (.u32 if ids take four bytes) and passes the documents on.
 
     model  a model file, or None for the vocabulary unitok-v1; opened once per rank
-    eod    the id after each document; None: no id; "model": the model's own
+    eod    the id after each document; None: no id; "model": the model's eod
 
     A repeated rank starts from the beginning. Raises OutputError if the file cannot be written.
     """

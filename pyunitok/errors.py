@@ -1,4 +1,4 @@
-"""The exceptions of the package. Each is a UnitokError and also the built-in exception that a caller would expect."""
+"""Defines the package's exceptions. Each is a UnitokError and also the built-in exception that callers would expect."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066
 
 def printable(text: object, *, lines: bool = False) -> str:
     r"""Make a text safe to print: control characters, including those that change the text direction, and invalid
-    UTF-8 in file names become escapes such as \x1b or \xff. `lines` keeps newlines.
+    UTF-8 in file names become escapes such as \x1b or \xff. With `lines`, newlines are kept.
 
     Use this for every message that contains a file name or other external data.
     """

@@ -13,7 +13,7 @@ from typing import Any
 class Interrupts:
     """A context manager. Signals are delayed within held(); elsewhere their handlers run immediately, as usual.
 
-    Only the main thread receives signals, so this does nothing in other threads.
+    Only the main thread receives signals, so Interrupts does nothing in other threads.
     """
 
     def __init__(self) -> None:

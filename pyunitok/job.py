@@ -51,11 +51,11 @@ def tokenize(
     out               OUT, with OUT.ends and OUT.json next to it; if OUT is a URL, the finished files are uploaded
     model             a model file, a Tokenizer, or None for the vocabulary unitok-v1
     input_format      "text", "jsonl", "parquet", or "auto" to infer it from names and first bytes
-    text_key          JSON lines, Parquet: the field or column with the text; "a.b" is b inside a
+    text_key          JSON lines, Parquet: the field or column with the text; "a.b" is the field b inside the field a
     separator         text: the separator between documents; None: each file is one document
-    eod               the id after each document; None: no id; "model": the model's own
+    eod               the id after each document; None: no id; "model": the model's eod
     dtype             the type of the ids in the file: "uint16", "uint32" or "auto" (uint16 if every id fits)
-    sample            sample a segmentation of each document, see sampling.Sample
+    sample            sample a segmentation of each document; see sampling.Sample
     threads           cores to use; None: all, or one per task on a cluster
     block_bytes       the bytes of text per block; each thread encodes one block at a time
     max_line_bytes    JSON lines: the longest line accepted
@@ -71,8 +71,8 @@ def tokenize(
                       export.Options); copy: do not link; keep_tokens: keep OUT and OUT.ends too
     overwrite         start over, and replace OUT if it exists
     verify_resume     when resuming, verify the hashes of everything written, not only of the last 64 MiB of each file
-    spool             the local folder for an OUT at a URL; by default in the system's temporary folder
-    include, exclude  patterns for the files to read in directories, and for those to skip; see inputs.find
+    spool             the local folder for OUT if OUT is a URL; by default in the system's temporary folder
+    include, exclude  patterns for the files to read in directories, and for the files to skip; see inputs.find
     on_progress       called after each block, in the calling thread
     on_start          called once before the first block
 
@@ -170,7 +170,8 @@ class Job:
 
 
 def _checked_export(target: Path, options: TokenizeOptions) -> Direct | None:
-    """The export. Raises OutputError if its options are invalid or its files cannot be written or replaced."""
+    """The export, if a format was given. Raises OutputError if its options are invalid or its files cannot be written
+    or replaced."""
     if not options.format:
         return None
     given = dict(options.format_options)

@@ -1,4 +1,4 @@
-"""Packed: a list of byte strings or id sequences as one array and its offsets. C, Python and files share this
+"""Packed is a list of byte strings or id sequences, stored as one array with offsets. C, Python and files share this
 layout."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""pyunitok on a Ray cluster: tokenize(), index(), and TokenizeBatch for Ray Data.
+"""Runs pyunitok on a Ray cluster: tokenize(), index(), and TokenizeBatch for Ray Data.
 
 Requires `pip install 'pyunitok[ray]'` on this machine and on all machines of the cluster.
 """
@@ -53,7 +53,7 @@ def index(
 
 
 class TokenizeBatch:
-    """For ray.data.Dataset.map_batches: encodes the texts in the column `column` into arrays in the column `ids`.
+    """For ray.data.Dataset.map_batches: encodes the texts of column `column` as arrays in column `ids`.
 
     Opens the model once per actor. With eod=True, each document ends with the model's eod. Raises TypeError if a text
     is null.

@@ -1,4 +1,4 @@
-"""The command line. Each command is imported when it is called, so that `--help` stays fast."""
+"""Runs the commands of the command line. Each is imported when it is called, so that `--help` stays fast."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COMMANDS = {
     "encode": "Encode TEXT, or each line of stdin, and print the ids.",
     "export": "Export a token file in another tool's format.",
     "index": "Build a search index (sharded suffix arrays) over token files.",
-    "inspect": "Describe a model file, a folder that holds one, or a token file.",
+    "inspect": "Describe a model file, a folder that contains one, or a token file.",
     "merge": "Concatenate finished token files in the given order.",
     "search": "Count and find text in an index, regardless of token boundaries.",
     "serve": "Serve a search page for an index.",
@@ -47,7 +47,7 @@ COMMANDS = {
 
 
 class LazyGroup(click.Group):
-    """A group that creates its commands on demand. click-man requests all of them through `commands`."""
+    """A group that creates its commands on demand. click-man requests all commands through `commands`."""
 
     @property
     def commands(self) -> MutableMapping[str, click.Command]:
@@ -57,7 +57,7 @@ class LazyGroup(click.Group):
 
     @commands.setter
     def commands(self, _: Any) -> None:
-        """Ignored: click.Group assigns the commands that its decorators add, and there are none."""
+        """Ignored: click.Group assigns only the commands that its decorators add, and this group has none."""
 
 
 class Commands(LazyGroup):
@@ -123,7 +123,7 @@ class ClosedPipe(BaseException):
 
 
 class _Stdout(io.FileIO):
-    """Adds the name of standard output to errors, because "No space left on device" alone does not name the file."""
+    """Adds the name of standard output to errors, because "No space left on device" does not name a file."""
 
     def write(self, data: Any) -> int | None:  # type: ignore[override]
         try:

@@ -1,4 +1,4 @@
-"""Argument types and options shared by several commands."""
+"""Defines argument types and options that several commands share."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _parse_sample(text: str) -> Sample:
     return Sample(**values)
 
 
-SIZE = Parsed(_parse_size, "size")  # a number with an optional suffix K, M or G (powers of 1024)
+SIZE = Parsed(_parse_size, "size")  # a number with an optional suffix K, M or G, for powers of 1024
 SHARD = Parsed(_parse_shard, "shard")  # I/N with 0 <= I < N
 SAMPLE = Parsed(_parse_sample, "sample")  # alpha=A,seed=S[,nbest=N][,method=NAME]
 
@@ -87,7 +87,7 @@ def with_pattern(context: click.Context, _option: click.Parameter, name: str | N
 
 
 def _model_option(**settings: Any) -> Callable[[Command], Command]:
-    """--model and the options for its file."""
+    """The option --model, together with the options for the model file."""
     option = click.option("-m", "--model", metavar="MODEL", **settings)
     return lambda command: option(pattern_option(command))
 

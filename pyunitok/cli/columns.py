@@ -1,4 +1,4 @@
-"""Prints ids in columns with their pieces below, coloured on a terminal:
+"""Prints ids in columns with their pieces below them, coloured on a terminal:
 
     32762 15424  47
     The   ␣quick .

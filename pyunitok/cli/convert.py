@@ -15,7 +15,7 @@ from pyunitok.vocab.convert import convert as convert_file
 @click.option("--pattern", metavar="NAME|REGEX", help="The pattern of IN, if it is an unknown tiktoken file.")
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
 def convert(source: str, target: str, to: str, pattern: str | None, overwrite: bool) -> None:
-    """Convert a model to another file format. IN is a model file, a folder that holds one, unitok-v1 or
+    """Convert a model to another file format. IN is a model file, a folder that contains one, unitok-v1 or
     rwkv-world.
 
     Fails if the format cannot represent the model, and prints a note for each minor loss of information.

@@ -1,4 +1,4 @@
-"""Options of the commands that read a corpus and write a cleaned one."""
+"""Defines the options of the commands that read a corpus and write a cleaned one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyunitok.corpus.formats import FORMATS
 
 
 def running_options(command: Command) -> Command:
-    """--threads, --max-memory and --overwrite."""
+    """Adds --threads, --max-memory and --overwrite to a command."""
     for option in (
         click.option("--overwrite", is_flag=True, help="Start over and replace CLEAN if it exists."),
         click.option(
@@ -22,7 +22,7 @@ def running_options(command: Command) -> Command:
 
 
 def reading_options(command: Command) -> Command:
-    """Options of the Inputs section, which say how to read the corpus."""
+    """Adds the options of the Inputs section, which determine how the corpus is read."""
     for option in (
         click.option(
             "--on-error", type=click.Choice(["raise", "skip"]), default="raise", show_default=True,

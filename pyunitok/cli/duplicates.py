@@ -32,8 +32,8 @@ def duplicates(
 ) -> None:  # fmt: skip
     """List repeated text in an index, or remove it.
 
-    Writes one JSON line per repeated span with its document, token range, byte range, the count of its most frequent
-    part, and the number of its tokens that repeat earlier text.
+    Writes one JSON line per repeated span: its document, its range in tokens and in bytes, the count of its most
+    frequent part, and the number of its tokens that repeat earlier text.
 
     Temporary files next to OUT take up to 52 bytes per token of the index. The result depends on neither memory nor
     threads.

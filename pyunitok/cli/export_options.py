@@ -1,4 +1,4 @@
-"""The options that `export` and `tokenize --format` share."""
+"""Defines the options that `export` and `tokenize --format` share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyunitok.export import FORMATS, MAX_SHARD_TOKENS, Options
 
 
 def _option(name: str, text: str, **settings: Any) -> Any:
-    """Declare the option for a field of export.Options. Its help begins with the formats that use it."""
+    """Declare the option for a field of export.Options. The help begins with the formats that use the field."""
     formats = ", ".join(to for to, module in FORMATS.items() if name in module.TAKES)
     default = Options.__dataclass_fields__[name].default
     return click.option(f"--{name.replace('_', '-')}", default=default, help=f"{formats}: {text}", **settings)

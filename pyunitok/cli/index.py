@@ -99,7 +99,7 @@ def index(tokens: tuple[str, ...], folder: str, to: str | None, model: Any, **op
 
 
 def _compact(options: dict[str, Any]) -> CompactOptions | None:
-    """Removes the options of compact indexes."""
+    """Moves the options of compact indexes out of `options`; None without --compact."""
     given = {name: int(value) for name in COMPACT_OPTIONS if (value := options.pop(name)) not in (None, False)}
     if not options["compact"]:
         if given:

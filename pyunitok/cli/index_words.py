@@ -16,7 +16,7 @@ from pyunitok.index.opened import open_index
 from pyunitok.index.opening import is_index
 from pyunitok.index.word_build import add_words
 
-STEPS = 1000  # of the progress bar
+STEPS = 1000  # the number of steps of the progress bar
 
 
 def is_same_folder(tokens: Sequence[str], folder: str) -> bool:
@@ -25,7 +25,7 @@ def is_same_folder(tokens: Sequence[str], folder: str) -> bool:
 
 
 def store_more(folder: str, model: Any, words: bool, fields: str | None) -> None:
-    """Store words and fields. Shows a progress bar on a terminal."""
+    """Store words and fields in an index. Shows a progress bar on a terminal."""
     if words:
         with ShareMeter("words") as meter:
             add_words(folder, model=model, on_progress=meter.show)

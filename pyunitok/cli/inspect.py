@@ -17,7 +17,7 @@ from pyunitok.vocab import known
 @click.argument("path", metavar="MODEL|TOKENS", callback=with_pattern)
 @pattern_option
 def inspect(path: Any) -> None:
-    """Describe a model file, a folder that holds one, or a token file.
+    """Describe a model file, a folder that contains one, or a token file.
 
     \b
     Examples:

@@ -19,8 +19,8 @@ def merge(parts: tuple[str, ...], out: str, overwrite: bool) -> None:
     """Concatenate finished token files in the given order.
 
     All parts must have the same model, eod and dtype. The shards of `tokenize --shard`, in order, give the same output
-    as an unsharded run. The folder OUT.parts that `tokenize --ray` leaves can be passed instead of the parts in it. The
-    hashes of the parts are verified, and the parts are not deleted.
+    as an unsharded run. The folder OUT.parts that `tokenize --ray` leaves can be passed instead of the parts in it.
+    Hashes of the parts are verified, and parts are not deleted.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""Progress bars, shown only on a terminal. Meter also measures the duration of a command.
+"""Shows progress bars, only on a terminal. Meter also measures the duration of a command.
 
     tokenizing  37%|██████████            | 1.23G/3.30G, 05:12 left, text 104 MB/s
                                             ^ bytes of the files     ^ decompressed
@@ -103,7 +103,7 @@ class ByteMeter(Meter):
 
 
 def make_bar(**options: Any) -> Any:
-    """Make a tqdm bar that clears itself when closed. tqdm needs the size, as it shows nothing on 0 columns."""
+    """Make a tqdm bar that clears itself when closed. tqdm gets the size, because it shows nothing on 0 columns."""
     from tqdm import tqdm
 
     columns, lines = terminal_size()

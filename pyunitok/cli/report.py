@@ -1,4 +1,4 @@
-"""Messages to the user: how inputs are read, where a run resumes, how to resume it, and a summary."""
+"""Prints messages to the user: how inputs are read, where a run resumes, how to resume it, and a summary."""
 
 from __future__ import annotations
 

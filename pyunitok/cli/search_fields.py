@@ -1,4 +1,4 @@
-"""The queries of the `search` command about fields of documents."""
+"""Answers the queries of the `search` command about fields of documents."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def is_about_fields(options: dict[str, Any], query: str) -> bool:
 def answer_fields(
     index: Any, query: str, text: Any, words: WordOptions | None, options: dict[str, Any]
 ) -> dict[str, Any]:
-    """The answer to a query with --where, --by or --facets as JSON. `text` is str for words, otherwise bytes."""
+    """The answer, as JSON, to a query with --where, --by or --facets. `text` is str for words, otherwise bytes."""
     where, offset, limit = options["where"], options["offset"], options["limit"]
     if query not in FILTERED:
         raise click.UsageError(f"--where cannot be combined with --{query.replace('_', '-')}")

@@ -1,4 +1,4 @@
-"""The queries of the `search` command about statistics of words."""
+"""Answers the queries of the `search` command for word statistics."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def statistic_options(command: Any) -> Any:
 def answer_statistics(
     index: Any, query: str, text: str | None, chosen: WordOptions, options: dict[str, Any]
 ) -> dict[str, Any]:
-    """The answer to one of the queries in STATISTICS as JSON."""
+    """The answer, as JSON, to one of the queries in STATISTICS."""
     order = (options["min_count"], options["offset"], options["limit"])
     if query == "dispersion":
         return statistic_answers.spread(index, text or "", chosen, options["parts"])

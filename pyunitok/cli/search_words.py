@@ -1,4 +1,4 @@
-"""The queries of the `search` command about words."""
+"""Answers the queries of the `search` command about words."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def word_options(command: Any) -> Any:
 
 
 def is_about_words(options: dict[str, Any], query: str) -> bool:
-    """Whether a query is about words, either by its nature or because of an option for words."""
+    """Whether a query is about words, because it always is or because an option for words was given."""
     return query in ONLY_WORDS or (query != "spans" and any(options[name] for name in MODES))
 
 
 def answer_words(index: Any, query: str, text: str | None, options: dict[str, Any]) -> dict[str, Any]:
-    """The answer to a query about words as JSON."""
+    """The answer, as JSON, to a query about words."""
     if query not in WORD_ANSWERS and query not in STATISTICS and query not in FIELD_QUERIES:
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in MODES if options[name])
         raise click.UsageError(f"--{query.replace('_', '-')} cannot be combined with {flags}")

@@ -1,4 +1,4 @@
-"""Help texts in sections, for commands with many options. The common options come first."""
+"""Divides the help of commands with many options into sections. The common options come first."""
 
 from __future__ import annotations
 

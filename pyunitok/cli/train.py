@@ -129,7 +129,7 @@ def _type(option: Option) -> Any:
 
 
 def _naming(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that decide which files are written."""
+    """The options that determine which files are written."""
     return {name: options[name] for name in ("byte_level", "pattern") if name in options}
 
 
@@ -171,7 +171,7 @@ def _train(row: Trainer, also: tuple[int, ...] = (), more: tuple[str, ...] = (),
 
 
 def _how(kind: str) -> list[tuple[str, str]]:
-    """Return the inputs and options of the command line, for the report."""
+    """Return the inputs and options from the command line, for the report."""
     context = click.get_current_context()
     given = []
     for option in context.command.params:

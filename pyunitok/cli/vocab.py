@@ -163,7 +163,7 @@ def _show_texts(texts: Sequence[FileCount]) -> None:
 
 
 def _check_json(path: str | None) -> None:
-    """Raise OutputError before any work is done."""
+    """Raise OutputError, before any work is done, if the report cannot be written."""
     if path and path != "-":
         check_report(Path(path))
 

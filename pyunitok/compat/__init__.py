@@ -1,4 +1,4 @@
-"""Drop-in replacements for the Python packages of other tokenizers: only the import changes.
+"""Contains drop-in replacements for the Python packages of other tokenizers: only the import changes.
 
     bytepiece      Tokenizer, Trainer, normalize, convert_to_bytepiece
     sentencepiece  SentencePieceProcessor, SentencePieceTrainer, SentencePieceNormalizer

@@ -31,7 +31,7 @@ _N_SPECIAL = len(format_.SPECIAL_PIECES)
 def normalize(text: str, maxlen: int = 0, isolate_digits: bool = False) -> list[bytes]:
     """Normalize a text to NFC and split it, after each run of newlines, into parts that are tokenized separately.
 
-    maxlen          the maximum number of characters in a part, besides up to 100 newlines at its end; 0: no limit
+    maxlen          the maximum number of characters in a part, not counting up to 100 newlines at its end; 0: no limit
     isolate_digits  make each digit a separate part
     """
     most, newlines = (f"{{0,{maxlen}}}", "{1,100}") if maxlen > 0 else ("*", "+")
@@ -94,7 +94,7 @@ class Tokenizer:
     def encode(
         self, text: str, add_bos: bool = False, add_eos: bool = False, alpha: float = -1, iter: bool = False
     ) -> list[int] | Iterator[int]:
-        """The ids of a text, optionally with <bos> and <eos>. For alpha, see tokenize."""
+        """The ids of a text, optionally with <bos> and <eos>. tokenize() explains alpha."""
         ids = [1] * bool(add_bos) + self._ids(text, alpha) + [2] * bool(add_eos)
         return (id_ for id_ in ids) if iter else ids
 
@@ -108,7 +108,7 @@ class Tokenizer:
         return self._piece2id[p]
 
     def id_to_piece(self, i: int) -> bytes | str:
-        """Raises KeyError if the id is unknown."""
+        """The piece of an id. Raises KeyError if the id is unknown."""
         return self._id2piece[i]
 
     def pieces_to_ids(self, pieces: Iterable[bytes | str]) -> list[int]:
@@ -134,7 +134,7 @@ class Trainer:
         self, order: int = 6, max_vocab_size: int | list[int] = 10000, max_piece_length: float = 36,
         min_count: int = 2, isolate_digits: bool = False, ensure_unicode: bool = True,
     ) -> None:  # fmt: skip
-        """Sizes include <pad>, <bos> and <eos>. For a list of sizes, train() trains one model of each."""
+        """Sizes include <pad>, <bos> and <eos>. Given a list of sizes, train() trains one model of each size."""
         self.order, self.max_piece_length, self.min_count = order, max_piece_length, min_count
         self.isolate_digits, self.ensure_unicode = isolate_digits, ensure_unicode
         sizes = max_vocab_size if isinstance(max_vocab_size, list) else [max_vocab_size]
@@ -174,7 +174,8 @@ def _checked(texts: Iterable[str]) -> Iterator[str]:
 def convert_to_bytepiece(pieces: Mapping[bytes | str, int], path: str | os.PathLike[str]) -> None:
     """Write a .model file with these pieces and counts, and add missing single bytes.
 
-    A piece that is never used because shorter pieces score better is dropped, and its count is added to theirs.
+    A piece that is never used, because shorter pieces score better, is dropped; its count is added to those of the
+    shorter pieces.
     """
     counts = {piece if isinstance(piece, bytes) else piece.encode(): int(count) for piece, count in pieces.items()}
     for byte in range(256):

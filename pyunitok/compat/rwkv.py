@@ -1,4 +1,4 @@
-"""pyunitok.compat.rwkv: a replacement for rwkv.rwkv_tokenizer, BlinkDL's tokenizer scripts, and pyrwkv_tokenizer.
+"""Replaces rwkv.rwkv_tokenizer, BlinkDL's tokenizer scripts, and pyrwkv_tokenizer.
 
     from pyunitok.compat.rwkv import TRIE_TOKENIZER
 
@@ -63,7 +63,7 @@ class TRIE_TOKENIZER:
         return self.encodeBytes(src.encode("utf-8"))
 
     def decode(self, tokens: Iterable[int]) -> str:
-        """Decode ids to text. As in rwkv, a single U+FFFD if an id is unknown or the bytes are not valid UTF-8."""
+        """Decode ids to text; as in rwkv, to a single U+FFFD if an id is unknown or the bytes are invalid UTF-8."""
         try:
             return self.decodeBytes(tokens).decode("utf-8")
         except (UnicodeDecodeError, KeyError):

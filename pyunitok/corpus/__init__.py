@@ -1,6 +1,6 @@
 """Reads corpus files into blocks of packed documents. It does not depend on models or outputs.
 
-    inputs.find      command arguments → Sources, one per file, with its format and compression
+    inputs.find      command arguments → a Source for each file, with its format and compression
     stream.open      Source → ByteStream: the decompressed bytes
     text.py          ByteStream → Block: a file, its lines, or parts at a separator
     jsonl.py         ByteStream → Block: one string field of each line

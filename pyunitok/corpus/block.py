@@ -1,4 +1,4 @@
-"""Block: packed documents in a reused buffer, the unit of work. Also the protocols of streams and readers."""
+"""Defines Block, the unit of work: packed documents in a reused buffer. Also defines Split and protocols of readers."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class Block:
 
     data            uint8[>= offsets[n_docs]]; grows only if one indivisible piece of a document is longer
     offsets         int64[>= n_docs + 1], offsets[0] = 0; document i is data[offsets[i]:offsets[i + 1]]
-    open_end        whether the last document continues in the next block (of the same input)
+    open_end        whether the last document continues in the next block, which is then of the same input
     source_bytes    decompressed bytes of the input in this block, including separators
     number          the block's number in a run of Workers, from 0
     source          the input's number, from 0
     first_document  the first document's number in the input; it may have begun in an earlier block
-    inside          bytes of the first document that are in earlier blocks
+    inside          the number of bytes of the first document that are in earlier blocks
     numbers         int64[n_docs], the number of each document if some were skipped; otherwise they are consecutive
     after           where the next block begins
     bad             skipped documents
@@ -54,7 +54,8 @@ class Block:
     lines           uint8[], a memoryview for the reader's own use
     raw             JSON lines: the lines of the block as they are in the input, including blank ones; Parquet, with
                     Reading.whole_rows: record batches with the rows of the documents
-    ends_group      Parquet: the block ends at the end of a row group. With Reading.whole_rows, no block spans two
+    ends_group      Parquet: whether the block ends at the end of a row group. With Reading.whole_rows, all rows of a
+                    block are in one row group
     work            work left for finish(); until it is done, the fields above are not valid
     """
 

@@ -24,14 +24,14 @@ class Compression:
 
     name      the name in manifests
     title     the name in messages
-    producer  (file, max_frame_bytes, max_memory_bytes) → Producer of its text. Several threads decompress frames of up
-              to max_frame_bytes; max_memory_bytes limits the dictionary of an xz file
+    producer  (file, max_frame_bytes, max_memory_bytes) → Producer of the file's text. Several threads decompress frames
+              of up to max_frame_bytes; max_memory_bytes limits the dictionary of an xz file
     suffixes  file name suffixes
     magic     matches the first bytes of files with this compression; takes precedence over the file name
     divide    (path, size_bytes, n_bytes) → offsets where independent ranges begin, each of at least n_bytes except the
               last; None if files cannot be divided
     needs     (a module that some Python builds lack, what to do if it is missing)
-    compress  (text) → a complete frame, member or stream of it; None if files cannot be written
+    compress  (text) → a complete frame, member or stream that contains the text; None if such files cannot be written
     """
 
     name: str

@@ -33,7 +33,7 @@ def _head(reader: ThriftReader, most: int) -> tuple[int, int, int]:
 
 
 def _skip_blocks(reader: ThriftReader, in_mini: int, n_mini: int, n_values: int) -> None:
-    n_left = n_values - 1  # the first is in the header
+    n_left = n_values - 1  # the first value is in the header
     while n_left > 0:
         reader.varint()
         widths = reader.data[reader.at : reader.at + n_mini]

@@ -33,7 +33,7 @@ class Format:
     n_buffers     block-sized buffers per reading thread
     needs         (an optional module, what to do if it is missing)
     rewriter      (file if `seekable`, source, reading options, name of a field for marks or None) → Rewriter;
-                  None: files with this format cannot be written
+                  None: files in this format cannot be written
     has_fields    whether documents have fields besides the text; edits can add one
     """
 

@@ -68,7 +68,8 @@ def read_table(file: BinaryIO) -> list[int] | None:
 
 
 def _agrees(file: BinaryIO, at: int, n_decompressed: int) -> bool | None:
-    """Whether the frame at this byte is skippable; None if there is no frame, or if its size differs."""
+    """Whether the frame at this byte is skippable; None if no frame begins there, or if its header states a size other
+    than n_decompressed."""
     file.seek(at)
     start = file.read(_HEADER_BYTES)
     try:

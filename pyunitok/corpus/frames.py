@@ -50,7 +50,7 @@ class FrameHeader:
 
 
 def header_size(start: bytes) -> int:
-    """The size of the header that begins with `start`, or a number above len(start) if that depends on more bytes.
+    """The size of the header that begins with `start`, or a number above len(start) if more bytes determine the size.
 
     Raises FrameError if no frame begins with `start`.
     """

@@ -38,7 +38,7 @@ from pyunitok.disk import remote
 from pyunitok.disk.url import is_url, shown, without_file_scheme, without_query
 from pyunitok.errors import InputError, OptionError
 
-# Reading these as text would silently put garbage into the output.
+# The output would silently contain garbage if these files were read as text.
 BINARY_SUFFIXES = {".lz4", ".lzma", ".zip", ".7z", ".tar", ".tgz", ".arrow", ".npy", ".bin"}
 BINARY_SUFFIXES |= {".u16", ".u32", ".ends", ".utk", ".partial", ".pkl", ".pt", ".safetensors", ".so", ".exe", ".dll"}
 BINARY_SUFFIXES |= {".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".mp3", ".mp4", ".wav", ".woff", ".ttf", ".pyc"}
@@ -68,8 +68,8 @@ def find(
     exclude       patterns: never read files that match
     own           paths and URLs that the command writes and therefore does not read
     refuse        paths that must not be among the files, because the command would overwrite them
-    left_out      receives the files of directories and globs that are not read: token files, dangling links, and files
-                  that are not text
+    left_out      receives the files that directories and globs contain but that are not read: token files, dangling
+                  links, and files that are not text
     allow_damaged if a file's beginning cannot be decompressed, assume that it is text, so that reading it fails later
 
     A pattern must match the file's name or, if it has a slash, the end of its path.

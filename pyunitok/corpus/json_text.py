@@ -3,7 +3,7 @@
     block.lines: {"id": 1, "text": "caf\\u00e9"}⏎ {…}⏎ …  ──▶ unitok_json_read ──▶ block.data: documents, packed
 
 Parsing releases the GIL. If a name occurs twice in an object, the last field is used. Lone surrogate escapes (\\ud800)
-and invalid UTF-8 are errors in the text and ignored elsewhere. NaN and Infinity are accepted as values.
+and invalid UTF-8 are errors in the text, and are ignored elsewhere. NaN and Infinity are accepted as values.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _KINDS = {b"n": "null", b"t": "a boolean", b"f": "a boolean", b"[": "an array", 
 
 
 def key_path(text_key: str) -> list[str]:
-    r"""The field names on the path to the text: "a.b" is b inside a; "a\.b" is a single name."""
+    r"""The field names on the path to the text: "a.b" is the field b inside the field a; "a\.b" is a single name."""
     return [part.replace("\\.", ".") for part in re.split(r"(?<!\\)\.", text_key)]
 
 

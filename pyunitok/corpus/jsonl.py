@@ -5,7 +5,7 @@ The thread with the reading turn collects and counts complete lines. The worker 
 
     stream ──▶ block.lines: complete lines │ incomplete: returned      block.finish(): lines ──▶ block.data: documents
 
-A line longer than a block is parsed during the turn, and its text is split across blocks of its own.
+A line longer than a block is parsed during the turn, and its text is split across separate blocks.
 """
 
 from __future__ import annotations

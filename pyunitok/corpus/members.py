@@ -130,7 +130,7 @@ def bzip2(raw: RawFile) -> MemberStream:
 
 
 def xz(raw: RawFile, max_memory_bytes: int) -> MemberStream:
-    """An xz file. Memory: the dictionary; a stream that needs more than max_memory_bytes is an error."""
+    """An xz file. Memory: the dictionary. A stream that requires more than max_memory_bytes is an error."""
     import lzma  # some Pythons are built without it
 
     def new_decoder() -> Any:

@@ -3,9 +3,9 @@
     column chunk   │ header │ dictionary │ header │ page │ header │ page │ …
                      └ sizes, number of values    └ sizes, number of values
 
-The footer holds only the sizes that the writer claims. The page headers hold the sizes that pyarrow allocates: 2.5 KB
-can become a page of 2.5 GB, and a value stored once in the dictionary can be the value of every row. This module does
-not use pyarrow, which aborts the process on some damaged column metadata.
+The footer contains only the sizes that the writer claims. The page headers contain the sizes that pyarrow allocates:
+2.5 KB can become a page of 2.5 GB, and a value stored once in the dictionary can be the value of every row. This module
+does not use pyarrow, which aborts the process on some damaged column metadata.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MAX_HEADER_BYTES = 16 << 20  # as in pyarrow
 FIXED_BYTES = 16  # memory of a fixed-size value in pyarrow
 VALUE_BYTES = 16  # memory of a value in addition to its bytes: its offset, null bit and levels
 OBJECT_BYTES = 128  # memory of a value as a Python object and as JSON, without its text
-PAGE_BYTES = 256  # memory of a row in Leaf.pages while it is built
+PAGE_BYTES = 256  # memory of a page's entry in Leaf.pages while the array is built
 COPIES = 3  # copies of a batch in memory: pyarrow's own, one while it grows, and a cast
 COPIES_METADATA = 12  # also copies as Python objects and JSON
 _DATA, _DICTIONARY, _DATA_2 = 0, 2, 3
@@ -42,7 +42,7 @@ _unpack_size = struct.Struct("<I").unpack_from
 
 
 class Column(NamedTuple):
-    """A leaf of the schema. The levels count the lists and optional fields that enclose a value."""
+    """A leaf of the schema. Its levels count the lists and optional fields that enclose a value."""
 
     number: int
     name: str
@@ -100,7 +100,7 @@ class Pages:
 
     file              seekable; a RangeCache caches small row groups, so that each is fetched once
     name              for messages
-    budget_bytes      memory budget for reading, a part of max_memory_bytes
+    budget_bytes      memory budget for reading, which is a share of max_memory_bytes
     max_memory_bytes  for messages
     metadata          whether rows are also converted to Python objects and JSON
     """

@@ -1,10 +1,10 @@
-"""ParquetRewriter writes Parquet files from the rows of others, with the same schema and compressions.
+"""ParquetRewriter writes Parquet files from the rows of other files, with the same schema and compressions.
 
     input    │ row group          │ row group │          pyarrow writes each row group as a file of its own; its pages
     blocks   │ rows │ rows │ rows │ rows      │          are appended, and the offsets in its footer are moved
     output   PAR1 │ row group     │ row group │ footer PAR1
 
-A row group of the output has the remaining rows of one row group of the input, however the input is divided into
+A row group of the output contains the remaining rows of one row group of the input, however the input is divided into
 blocks, so a resumed run writes the same bytes. A row group must fit in memory.
 """
 

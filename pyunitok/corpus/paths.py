@@ -61,7 +61,8 @@ class FoundFile:
 
 
 def expand(argument: str, left_out: list[LeftOut]) -> list[FoundFile]:
-    """The files of one argument, in reading order; left_out receives the folder entries that are not regular files."""
+    """The files that an argument names, in reading order; left_out receives the folder entries that are not regular
+    files."""
     if not argument:
         raise InputError("an argument is empty")
     if is_url(argument):

@@ -13,7 +13,7 @@ class PendingDocuments:
     """Adjacent documents, some of which are already in blocks:
 
         data   [ o u t f o x b r o w n l a z y ]        next     the next document
-                 0     3     6         11      15        inside   how many of its bytes are in blocks
+                 0     3     6         11      15        inside   how many bytes of it are already in blocks
                  ends
 
     data    uint8[]

@@ -27,7 +27,7 @@ def watched(
 ) -> tuple[list[Source], dict[int, PipeStream]]:
     """The sources, with a PipeStream in each one that can be read only once, and these streams by source number.
 
-    known  what an earlier run has read
+    known  by source number, the hash of the bytes that an earlier run has read
     start  where that run resumes
     """
     ret, pipes = list(sources), dict[int, PipeStream]()
@@ -41,7 +41,7 @@ def watched(
 class PipeStream:
     """Wraps a ByteStream.
 
-    known  the hash of the bytes that an earlier run read; of these, the caller reads those from `start` on again
+    known  the hash of the bytes that an earlier run read; the caller reads the known bytes from `start` on again
 
     If the pipe does not begin with the known bytes, readinto raises InputError before it returns bytes from `start` on.
     """
@@ -59,7 +59,7 @@ class PipeStream:
         self._n_out = 0
 
     def state(self) -> Hashed:
-        """The hash of everything read from the pipe so far."""
+        """The hash of all bytes read from the pipe so far."""
         with self._turn:
             return self._hash.state()
 

@@ -1,4 +1,4 @@
-"""Position is a place in the inputs between two blocks, where a checkpoint lets reading resume."""
+"""Position is a place in the inputs between two blocks. Checkpoints store it so that reading can resume there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pushback is a stream that takes back bytes after they have been read."""
+"""Pushback is a stream to which bytes can be returned after they have been read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pyunitok.corpus.block import ByteStream
 
 
 class Pushback:
-    """Wraps a ByteStream; unread() returns bytes to it."""
+    """Wraps a ByteStream; unread() puts bytes back."""
 
     def __init__(self, stream: ByteStream) -> None:
         self.name = stream.name
@@ -32,7 +32,7 @@ class Pushback:
         return n
 
     def unread(self, data: memoryview | bytearray) -> None:
-        """Return bytes that were just read to the stream, so that they are read again."""
+        """Put back bytes that have just been read, so that they are read again."""
         if len(data) > self._begin:
             held = memoryview(bytearray(len(data) + len(self._held) - self._begin))
             held[len(data) :] = self._held[self._begin :]

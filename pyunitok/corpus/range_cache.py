@@ -1,4 +1,4 @@
-"""RangeCache is a seekable file with one range of its bytes in memory."""
+"""RangeCache is a seekable file that keeps one range of its bytes in memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class RangeCache(SeekableFile):
         self._begin, self._loaded = 0, b""
 
     def load(self, begin: int, end: int) -> None:
-        """Read these bytes and cache them until the next call."""
+        """Read bytes begin..end-1 and cache them until the next call."""
         self._loaded = b""
         self._file.seek(begin)
         self._begin, self._loaded = begin, self._file.read(max(0, end - begin))

@@ -37,7 +37,7 @@ class Range:
 def plan_ranges(source: Source, separator: bytes | None, n_bytes: int) -> list[Range]:
     """Divide a file into ranges of at least n_bytes, except the last, if its format and compression support that.
 
-    separator  the separator between documents, see separator_of(); None: the file is one document and one range
+    separator  the separator between documents (see separator_of); None: the file is one document and one range
 
     Raises InputError. Reads a few bytes of each frame of a .zst file. Does not read files of up to n_bytes bytes.
     """
@@ -190,5 +190,5 @@ def _open(source: Source, part: Range) -> ByteStream:
 
 
 def separator_of(source: Source, separator: bytes | None) -> bytes | None:
-    """The format's own separator, if it has one, otherwise the given one."""
+    """The separator that the source's format defines or, if it defines none, `separator`."""
     return FORMATS[source.format].separator or separator

@@ -64,7 +64,7 @@ class RawFile:
             self._unchanged.expect(n_bytes, mtime_ns)
 
     def begin_at(self, position: int) -> None:
-        """Start reading at this byte. Pipes do not support this."""
+        """Start reading at this byte. Pipes do not support this call."""
         try:
             self.position = self._file.seek(position)
         except OSError as error:

@@ -41,7 +41,7 @@ MAX_MEMORY_BYTES = 1 << 30
 WAITING_BYTES = 16 << 20
 READAHEAD_BYTES = 32 << 20  # decompressed ahead, if memory allows
 MIN_BLOCK_BYTES = 1 << 16  # the memory budget counts smaller blocks as this large
-MAX_FRAME_BYTES = 64 << 20  # largest frame that is decompressed at once, if memory allows
+MAX_FRAME_BYTES = 64 << 20  # largest frame that is decompressed in one call, if memory allows
 MIN_READAHEAD_BYTES = 2 << 20
 MAX_WARNINGS = 3  # about files that are not UTF-8
 WRITING_BYTES = 16 << 20  # output buffers
@@ -91,7 +91,7 @@ DEFAULTS = ReadingOptions()
 class Reading:
     """A corpus and the options for reading it.
 
-    sources       its files, in order: see inputs.find
+    sources       the files of the corpus, in order: see inputs.find
     split         where a document longer than a block may be divided: see block.Split. By default documents are never
                   divided, so each must fit in memory
     result_bytes  memory of a worker's result per byte of text
@@ -119,8 +119,9 @@ class MemoryBudget:
 
     n_unfinished     maximum number of blocks that have been read but whose results have not been taken
     readahead_bytes  for text decompressed ahead, and the frames that it comes from
-    max_frame_bytes  largest zstd frame that is decompressed at once, in parallel with others; larger ones are streamed
-    seekable_bytes   for readers of seekable files such as Parquet, if the corpus has any
+    max_frame_bytes  largest zstd frame that is decompressed in one call, in parallel with other frames; larger ones are
+                     streamed
+    seekable_bytes   for readers of seekable files such as Parquet, if the corpus contains any
 
     Not counted: the model, the window of a streamed zstd frame, and documents or lines longer than a block.
     """

@@ -1,10 +1,10 @@
-"""Rewriters write corpus files from the blocks of others: documents are dropped, replaced, marked or copied.
+"""Rewriters write corpus files from the blocks of other files: documents are dropped, replaced, marked or copied.
 
     block, edits ──▶ rewritten(), in any thread ──▶ Written ──▶ FileWriter.add(), in order ──▶ the bytes of the file
 
-formats.py lists the rewriter of each format; this module has those of text and JSON lines. Compressed files are
-written in frames (zstd), members (gzip) or streams (bzip2, xz) that each hold one block of the input, so the bytes do
-not depend on threads, and workers compress in parallel. Any decompressor reads them as one file.
+formats.py lists the rewriter of each format; this module defines those for text and JSON lines. Compressed files are
+written in frames (zstd), members (gzip) or streams (bzip2, xz) that each contain one block of the input, so the bytes
+do not depend on the number of threads, and workers compress in parallel. Any decompressor reads them as one file.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from pyunitok.errors import OutputError
 class Edits:
     """How to change documents of a block, by their numbers in the block. All others are copied.
 
-    texts   documents with these texts and the same other fields replace a document; if there are none, it is dropped.
-            str, with surrogates for invalid UTF-8
-    values  values for the rewriter's field, which is added to these documents
+    texts   for each document that is replaced: the texts of the documents that replace it, with the same other fields.
+            A document without texts is dropped. Texts are str, with surrogates for invalid UTF-8
+    values  for each document that gets the rewriter's field: the value of the field
     """
 
     texts: Mapping[int, Sequence[str]] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class Edits:
 
 @dataclass(frozen=True)
 class Written:
-    """A block in the form that its FileWriter accepts. It must not refer to the Block.
+    """A block in the form that its FileWriter accepts. Must not refer to the Block.
 
     data        bytes, or rows of a Parquet file
     n_docs      the number of documents in it
@@ -216,6 +216,6 @@ def _replaced(value: bytes | msgspec.Raw, path: list[str], text: bytes) -> bytes
 
 
 def with_field(line: bytes, name: str, value: Any) -> bytes:
-    """A JSON line, which must have at least one field, with another field added at its end."""
+    """The JSON line with a field added at its end. The line must have at least one field."""
     end = line.rindex(b"}")
     return line[:end] + b"," + json.dumps(name).encode() + b":" + json.dumps(value).encode() + line[end:]

@@ -50,7 +50,8 @@ class SmallFrames:
 
 
 def follow(chunk: bytes, at: int, max_bytes: int) -> SmallFrames:
-    """The complete small frames in chunk[at:], up to the first other frame or about max_bytes of decompressed data."""
+    """The complete small frames in chunk[at:], up to the first frame that is not small, or up to about max_bytes of
+    decompressed data."""
     begins: list[int] = []
     spans: list[tuple[int, int]] = []
     n, most_bytes, sizes = len(chunk), 0, _HEADER_SIZES

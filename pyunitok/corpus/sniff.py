@@ -1,4 +1,4 @@
-"""Sniffs from the first bytes of a file whether it is text and, if not, what it is ("a PNG image")."""
+"""Determines from the first bytes of a file whether it is text and, if not, what it is ("a PNG image")."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class Source(InputFile):
     """An input to be read.
 
     reason     how the format was determined, for messages
-    opened     the stream of a pipe, which cannot be opened again, or of a range
+    opened     the stream of a pipe, which cannot be opened again, or the stream of a range
     is_range   whether this is a range of a file (see ranges.py), which can be opened again
     is_forced  whether the user chose the format; if so, nothing checks that the file is text
     url        the URL with its secrets, if `path` is a URL

@@ -1,4 +1,4 @@
-"""ThriftReader parses untrusted Parquet headers: the subset of Thrift's compact protocol that they use.
+"""ThriftReader parses untrusted Parquet headers, which use a subset of Thrift's compact protocol.
 
     struct    field, field, …, 0
     field     u8 (step << 4 | type), or u8 type and the field's number as an integer; then its value
@@ -6,7 +6,8 @@
     binary    varint n, n bytes
     list      u8 (n << 4 | type), or u8 (15 << 4 | type) and varint n; then n values
 
-Bytes that other readers may interpret differently (a repeated field, an integer too large for its type) are an error.
+Bytes that different readers may interpret differently (a repeated field, an integer too large for its type) are an
+error.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _MAX_DEPTH = 16
 
 
 class ThriftReader:
-    """Reads `data`, starting at `at`. Raises IndexError if it ends too early, ValueError if it is invalid."""
+    """Reads `data`, starting at `at`. Raises IndexError if the data ends too early, ValueError if it is invalid."""
 
     def __init__(self, data: bytes, at: int = 0) -> None:
         self.data, self.at = data, at
@@ -46,7 +47,7 @@ class ThriftReader:
         return (n >> 1) ^ -(n & 1)
 
     def fields(self) -> Iterator[tuple[int, int]]:
-        """(number, type) of each field of a struct. The caller must read or skip its value before the next field."""
+        """(number, type) of each field of a struct. The caller must read or skip each value before the next field."""
         number, seen = 0, set[int]()
         while True:
             head = self.data[self.at]
@@ -60,13 +61,13 @@ class ThriftReader:
             yield number, head & 15
 
     def items(self) -> tuple[int, int]:
-        """(number of items, their type) at the beginning of a list."""
+        """Read the beginning of a list: (number of items, their type)."""
         head = self.data[self.at]
         self.at += 1
         return (self.varint() if head >> 4 == 15 else head >> 4), head & 15
 
     def struct(self, depth: int = 0) -> dict[int, Any]:
-        """The integers, booleans and structs in a struct, by field number."""
+        """Read a struct: its integers, booleans and structs, by field number."""
         ret = dict[int, Any]()
         for number, kind in self.fields():
             if kind in INTEGERS:

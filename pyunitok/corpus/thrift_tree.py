@@ -1,10 +1,10 @@
-"""Represents Thrift structs as trees, so that a few fields can be changed and the rest written unchanged.
+"""Represents Thrift structs as trees, so that a few fields can be changed and all others written unchanged.
 
     struct    {number: (type, value)}
     list      (type, [value, …])
     EncodedValue   a value that is written unchanged
 
-See thrift.py for the bytes. Maps, which Parquet footers do not have, are not supported.
+thrift.py describes the bytes. Maps, which Parquet footers do not contain, are not supported.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class Unchanged:
 
     @property
     def n_bytes(self) -> int:
-        """The size when it was opened; 0 if it is not a regular file."""
+        """The size of the file when it was opened; 0 if it is not a regular file."""
         return self._opened.st_size if self._opened is not None else 0
 
     def expect(self, n_bytes: int | None, mtime_ns: int | None) -> None:
@@ -57,7 +57,7 @@ class Unchanged:
             raise self._changed("it was modified")
 
     def _status(self) -> os.stat_result | None:
-        """The status of a regular file, otherwise None."""
+        """The status of the file if it is a regular file, otherwise None."""
         try:
             status = os.fstat(self._file.fileno())
         except (OSError, ValueError, AttributeError):

@@ -23,7 +23,7 @@ from pyunitok.packed import Bytes
 Int64s = np.ndarray[Any, np.dtype[np.int64]]
 Codes = np.ndarray[Any, np.dtype[np.uint32]]
 
-# All code points beyond these ranges are reserved or for private use.
+# All code points outside these ranges are reserved or for private use.
 _ASSIGNED = (range(0x40000), range(0xE0000, 0xE1000))
 _LETTERS, _MARKS, _DIGITS = ("Lu", "Ll", "Lt", "Lm", "Lo"), ("Mn", "Mc", "Me"), ("Nd",)
 _WITHOUT_SPACES = (

@@ -48,7 +48,7 @@ class Result(Generic[T]):
     n_ended       documents that end in the block
     text_bytes    bytes of its documents and pieces
     source_bytes  see Block
-    compressed    stored bytes of all files read so far, for progress
+    compressed    the number of stored bytes read so far, over all files, for progress
     after         where reading resumes once this block and all earlier blocks are done
     bad           skipped documents
     metadata      see Block
@@ -72,7 +72,7 @@ class Stopped(Exception):
 
 
 class Carry(Generic[T]):
-    """Passes values from the worker of one block to the worker of the next, for a document that continues there.
+    """Passes values from the worker of one block to the worker of the next, for a document that continues in it.
 
     first  the value for block 0
     """

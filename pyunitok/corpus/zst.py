@@ -25,7 +25,7 @@ from pyunitok.corpus.small_frames import REUSED_WINDOW_BYTES
 from pyunitok.errors import InputError
 
 ONLY_FRAME_BYTES = 1 << 22  # a file that consists of one larger frame is streamed
-GROUP_BYTES = 1 << 19  # a chunk of this size gets no more frames
+GROUP_BYTES = 1 << 19  # no more frames are added to a chunk of this size
 STEP_BYTES = 1 << 12  # fed to the decoder of a large frame at a time
 
 
@@ -48,7 +48,7 @@ class ZstdFrames:
         self._contexts: list[zstandard.ZstdDecompressor] = []  # idle; at most one per thread
 
     def produce(self, spare: list[bytearray]) -> Chunk | None:
-        """Some complete frames, not yet decompressed, or the next bytes of a large frame."""
+        """A chunk with complete frames that are not yet decompressed, or with the next bytes of a large frame."""
         while True:
             if self._large is not None:
                 chunk = self._produce_large(self._large, spare)
@@ -196,8 +196,8 @@ def _new_context() -> zstandard.ZstdDecompressor:
 
 
 def _decompress_into(buffer: bytearray, context: zstandard.ZstdDecompressor, frame: Frame) -> memoryview | None:
-    """The bytes of a frame of known size; None if it is corrupt. The buffer must be at least 1 byte larger; otherwise
-    the decoder does not check the end of the frame."""
+    """The bytes of a frame of known size; None if it is corrupt. The buffer must be at least 1 byte larger than that
+    size; otherwise the decoder does not check the end of the frame."""
     try:
         n_bytes = context.stream_reader(frame.data).readinto(buffer)
     except zstandard.ZstdError:
@@ -312,7 +312,7 @@ def _check_size(name: str, frame_at: int, header: FrameHeader, n_bytes: int) -> 
 
 
 def _corrupt(name: str, at: int, frame_at: int, reason: str) -> InputError:
-    """`at`: offset of the corrupt block or, if unknown, of its frame."""
+    """The error for corrupt data. `at` is the offset of the corrupt block or, if that is unknown, of its frame."""
     block = "" if at == frame_at else "in the block that begins here, "
     return InputError(
         f"{name}: byte {at}: corrupt zstd data, {block}in the frame that begins at byte {frame_at} ({reason})"

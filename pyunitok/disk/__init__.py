@@ -1,1 +1,1 @@
-"""Durable files: written completely or not at all, hashed, resumable; and files at URLs."""
+"""Writes durable files (complete or not at all, hashed, resumable), and reads files at URLs."""

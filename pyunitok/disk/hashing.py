@@ -1,4 +1,4 @@
-"""ChunkHash: the XXH64 of every 64 MiB of a stream, so that ranges can be verified and hashing can be resumed."""
+"""ChunkHash computes the XXH64 of every 64 MiB of a stream, so that ranges can be verified and hashing can resume."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HASH_CHUNK_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class Hashed:
-    """The length and the hashes of a stream, or of its beginning.
+    """The length and the hashes of a stream, or of the beginning of a stream.
 
     n_bytes   the length
     digests   XXH64 of each complete chunk of HASH_CHUNK_BYTES, in hexadecimal
@@ -34,7 +34,7 @@ class Hashed:
 
     @property
     def rest_at(self) -> int:
-        """Where the rest begins. The state of XXH64 cannot be stored, so a stream is hashed again from here."""
+        """Where the rest begins. The state of XXH64 cannot be stored, so hashing resumes here."""
         return len(self.digests) * HASH_CHUNK_BYTES
 
 
@@ -59,5 +59,5 @@ class ChunkHash:
                 self._hash, self._n_hashed = xxhash.xxh64(), 0
 
     def state(self) -> Hashed:
-        """The hashes of everything so far. More updates may follow."""
+        """The hashes of all data so far. More updates may follow."""
         return Hashed(self.n_bytes, tuple(self.digests), self._hash.hexdigest() if self._n_hashed else "")

@@ -1,13 +1,13 @@
-"""Files that appear only when complete. The package writes all its permanent files with this module.
+"""Writes files that appear only when complete. The package writes all its permanent files with this module.
 
-    OutFile       appends terabytes, hashes them, and resumes; reopened() continues one
+    OutFile       appends terabytes, hashes them, and resumes; reopened() returns an unfinished one
     new_file()    writes any other file sequentially; write_whole() if its content is in memory
     OutputLock    prevents two processes from writing the same OUT and its sidecars at once
 
 A file is written as NAME.partial, under a lock, and renamed when it is complete and on disk. A link at NAME.partial is
 never followed.
 
-Writing through the page cache takes a second or more of CPU time for every 1.5 GB, time that the encoder needs, and
+Writing through the page cache takes a second or more of CPU time for every 1.5 GB, which the encoder could use, and
 fills the cache with data that will not be read soon. So large files are written directly to the disk (O_DIRECT). Small
 files are written through the cache, because the next program will read them.
 """
@@ -68,7 +68,7 @@ def make_folder(path: Path, *, parents: bool = False) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """fsync a folder, so that the names in it are on disk, if the system supports that."""
+    """Call fsync for a folder, if the system supports this, so that the names in the folder are on disk."""
     with contextlib.suppress(OSError):
         fd = os.open(folder, os.O_RDONLY)
         try:
@@ -113,7 +113,7 @@ def open_locked(path: Path, named: Path, *, create: bool = True) -> int:
 
 
 def _lock(fd: int, named: Path) -> bool:
-    """Returns False if the system or the file system does not support locks."""
+    """Lock a file. Returns False if the system or the file system does not support locks."""
     if fcntl is None:
         return False
     try:
@@ -176,7 +176,8 @@ def write_whole(path: Path, data: bytes | bytearray) -> None:
 
 
 def standard_stream(path: Path) -> int | None:
-    """The descriptor, if the path is this process's stdout or stderr: /dev/stdout, or the file it is redirected to."""
+    """The descriptor, if the path is this process's stdout or stderr: /dev/stdout, or the file that it is redirected
+    to; otherwise None."""
     for fd in (1, 2):
         with contextlib.suppress(OSError):
             if os.path.samestat(path.stat(), os.fstat(fd)):
@@ -191,8 +192,8 @@ def lock_path(out: Path) -> Path:
 class OutputLock:
     """A lock on OUT and its sidecars, held from the first byte until the last rename.
 
-    It is on a separate file, because OUT is renamed, and uses flock, so that a killed process loses it.
-    Raises OutputError if another process holds it. Does nothing if the system does not support locks.
+    The lock is on a separate file, because OUT is renamed, and uses flock, so that a killed process loses the lock.
+    Raises OutputError if another process holds the lock. Does nothing if the system does not support locks.
     """
 
     def __init__(self, out: Path) -> None:
@@ -239,7 +240,7 @@ class OutFile:
         self._fd = self._sync_fd = -1
         try:
             self._fd = open_locked(path, path, create=state is None)
-            # save() writes partial buffers with this descriptor, which has its own offset and never has O_DIRECT.
+            # save() writes partial buffers with this descriptor, which has its own offset and never uses O_DIRECT.
             self._sync_fd = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
             if state is None:
                 os.ftruncate(self._fd, 0)
@@ -268,7 +269,7 @@ class OutFile:
         return n_taken
 
     def save(self) -> Hashed:
-        """Pass everything written so far to the system and return the state of the file. Call sync() to put it on disk.
+        """Pass all data written so far to the system, and return the state of the file. sync() puts the data on disk.
 
         A partial buffer is written but also kept, so that later writes stay aligned.
         """
@@ -332,7 +333,7 @@ class OutFile:
                 raise self._differs(k * size, (k + 1) * size)
 
     def _hash_range(self, hashed: ChunkHash, at: int, end: int) -> None:
-        """Update `hashed` with bytes at..end-1 of the file, or fewer at its end."""
+        """Update `hashed` with bytes at..end-1 of the file, or with fewer if the file ends earlier."""
         while at < end and (piece := os.pread(self._sync_fd, min(BUFFER_BYTES, end - at), at)):
             hashed.update(memoryview(piece))
             at += len(piece)
@@ -344,7 +345,7 @@ class OutFile:
         )
 
     def _restore(self, state: Hashed) -> None:
-        """Truncate the file to a state, and load the hash and the buffer. Reads the last chunk."""
+        """Truncate the file to a recorded state, and load the hash and the buffer. Reads the last chunk."""
         size, n_bytes = os.fstat(self._fd).st_size, state.n_bytes
         if size < n_bytes:
             raise OutputError(
@@ -374,7 +375,7 @@ class OutFile:
         self._filled = 0
 
     def _write_all(self, fd: int, rest: memoryview) -> None:
-        """Write all of the buffer, or of its filled part, which ends at n_bytes."""
+        """Write `rest`, the buffer or its filled part, which ends at byte n_bytes of the file."""
         while len(rest):
             try:
                 n_written = os.write(fd, rest)
@@ -406,9 +407,9 @@ class OutFile:
 
 
 def reopened(path: Path, state: Hashed | None) -> OutFile:
-    """The unfinished file for `path`, at a recorded state, or empty if that is None.
+    """The unfinished file for `path`, at a recorded state; empty if `state` is None.
 
-    If the run was killed after this file had got its name, it becomes unfinished again.
+    If the run was killed after the file had been given its final name, the file becomes unfinished again.
     """
     partial = partial_name(path)
     if state is not None and not partial.exists() and path.exists():

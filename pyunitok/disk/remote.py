@@ -1,6 +1,6 @@
-"""Files at URLs, with fsspec: expanding arguments to files, and reading files in ranges, with read-ahead and retries.
+"""Accesses files at URLs with fsspec: expands arguments to files, and reads ranges with read-ahead and retries.
 
-    s3://bucket/key   gs://   hf://datasets/…   https://   memory://   only the protocols in PROTOCOLS
+    s3://bucket/key   gs://   hf://datasets/…   https://   memory://   and no protocols except those in PROTOCOLS
 
 fsspec's caches are not used, because a file is read only once, in ranges that are requested before they are needed:
 
@@ -33,8 +33,8 @@ RANGE_BYTES = 4 << 20  # maximum size of a request
 AHEAD_BYTES = 16 << 20
 ATTEMPTS = 5
 FIRST_DELAY_SECONDS = 0.5  # doubled after each further failure
-# The supported protocols, and the extra that each needs. fsspec has more, but some run code from the URL or read any
-# local file, and a list of inputs may be untrusted.
+# The supported protocols, and the extra that each requires. fsspec supports more, but some run code from the URL or
+# read any local file, and a list of inputs may be untrusted.
 PROTOCOLS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "hf": "hf", "http": "remote", "https": "remote",
              "memory": "remote"}  # fmt: skip
 # Errors that are not retried.
@@ -50,7 +50,7 @@ _T = TypeVar("_T")
 class RemoteFile:
     """A file at a URL.
 
-    url       with its secrets
+    url       the URL with its secrets
     size_bytes, etag, mtime_ns   None if the server does not send them. mtime_ns is also None if there is an etag, which
               identifies the version better: copying a file changes its time
     """
@@ -68,7 +68,8 @@ def canonical(url: str) -> str:
 
 
 def check_protocol(url: str) -> str:
-    """The protocol. Raises InputError if it is not supported, or the URL chains several ("zip://a::s3://b")."""
+    """The protocol of a URL. Raises InputError if it is not supported, or if the URL chains several
+    ("zip://a::s3://b")."""
     protocol = url.partition("://")[0].lower()
     if protocol not in PROTOCOLS:
         names = ", ".join(f"{name}://" for name in PROTOCOLS)
@@ -173,7 +174,7 @@ def _list(fs: Any, path: str, url: str) -> list[RemoteFile]:
 
 
 def _walk(fs: Any, folder: str) -> dict[str, Any]:
-    """The files below a directory, except hidden ones and those in hidden folders."""
+    """The files below a directory, except hidden files and files in hidden folders."""
     n_root = len(folder.rstrip("/"))
     below = fs.find(folder, detail=True)
     return {name: info for name, info in below.items() if _is_file(name, info) and "/." not in name[n_root:]}
@@ -199,7 +200,7 @@ def _glob(fs: Any, pattern: str) -> list[RemoteFile]:
 
 
 def _found(url: str, info: dict[str, Any]) -> RemoteFile:
-    """Convert what a store reports about a file. Stores use different names for the same field."""
+    """Convert a store's description of a file. Stores use different names for the same field."""
     etags = (info.get(key) for key in ("ETag", "etag", "blob_id", "md5Hash", "content_md5", "version_id"))
     times = (info.get(key) for key in ("LastModified", "last_modified", "mtime", "updated", "modified", "created"))
     etag, time = next(filter(None, etags), None), next(filter(None, times), None)
@@ -232,7 +233,7 @@ def open_file(url: str) -> io.RawIOBase:
         raise
     except Exception as error:
         raise _os_error(error, "") from cause(error)
-    # "partial" says whether an HTTP server supports ranges; other stores always do.
+    # "partial" tells whether an HTTP server supports ranges; other stores always support them.
     in_ranges = info.get("size") is not None and info.get("partial", "http" not in protocols(fs))
     return RangeFile(fs, path, info["size"]) if in_ranges else StreamFile(fs, path)
 

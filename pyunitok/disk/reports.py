@@ -1,4 +1,4 @@
-"""Report files such as those of --json, which may also be pipes or devices."""
+"""Writes report files such as those of --json, which may also be pipes or devices."""
 
 from __future__ import annotations
 

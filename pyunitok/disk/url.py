@@ -12,9 +12,9 @@ from __future__ import annotations
 import hashlib
 import re
 
-# Signature schemes: the parameter that identifies the scheme, and all its query parameters. They do not identify the
-# file and differ between URLs of the same file, so they are removed. In order: AWS v4; GCS v4; AWS v2, CloudFront,
-# GCS v2 and OSS; Azure; COS.
+# Signature schemes: the parameter that identifies the scheme, and all query parameters of the scheme. The parameters do
+# not identify the file and differ between URLs of the same file, so they are removed. In order: AWS v4; GCS v4; AWS v2,
+# CloudFront, GCS v2 and OSS; Azure; COS.
 _SIGNED = {
     "x-amz-signature": r"x-amz-.*",
     "x-goog-signature": r"x-goog-.*",
@@ -22,7 +22,7 @@ _SIGNED = {
     "sig": r"sig|s[eiprtv]|spr|srt?|ss|sk[estv]|sk[ot]id|s[aus]oid|scid|sdd|ses|rsc[cdelt]|api-version",
     "q-signature": r"q-.*|x-cos-security-token",
 }
-# Names of other parameters whose values may be secrets.
+# Names of parameters outside these schemes whose values may be secrets.
 _SECRET = re.compile(
     r"(.*(token|signature|secret|password|passwd|credentials?|key|key-?id|accessid)|(.*[-_.])?(sig|sas|jwt|pwd|pass|auth)"
     r"|x-amz-.*|x-goog-.*)$"
@@ -54,7 +54,7 @@ def redacted(text: str) -> str:
 
 
 def shown(path: str) -> str:
-    """The path or URL of a file as stored and shown: without user information, signature and secrets."""
+    """The path or URL of a file as stored and shown: without user information, signatures or secrets."""
     return _without_secrets(path, _QUERY_OF_URL) if is_url(path) else path
 
 

@@ -1,4 +1,4 @@
-"""Token files in the formats of other tools.
+"""Exports token files in the formats of other tools.
 
     options     the options of all formats           files       links, reflinks, copies; all files or none
     separated   a separator before each document     origins     where documents came from
@@ -6,11 +6,11 @@
 
 FORMATS has one row per format. Each module defines
 
-    TAKES                            the fields of Options that it uses, except the name
+    TAKES                            the fields of Options that the format uses, except the name
     names(options)                   the files that it will write
     export(array, folder, options)   writes them; returns notes for the user
 
-If a tool's file has the same bytes as the token file, it is a hard link, which takes no time and no space.
+If a tool's file has the same bytes as the token file, it is made a hard link, which takes no time and no space.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def module(to: str) -> Any:
 
 
 def default_name(out: Path) -> str:
-    """The name of a token file without its suffix, the default for exported files."""
+    """The name of a token file without its suffix: the default base name of exported files."""
     return out.stem if re.fullmatch(r"\.[A-Za-z]\w{0,7}", out.suffix) else out.name
 
 
@@ -74,7 +74,7 @@ def export(
     before_commit  called when all files are complete and on disk, just before they are renamed
 
     Also raises OutputError, naming the document, if the format cannot represent a document. Time: proportional to the
-    number of documents, and to that of tokens unless they are linked. Memory: a few MiB.
+    number of documents, and to the number of tokens unless tokens are linked. Memory: a few MiB.
     """
     writer = module(to)
     options = options or Options(default_name(array.path))
@@ -97,7 +97,7 @@ def export_tokens(
     tokens     a token file, or a TokenArray
     to         one of export.FORMATS, such as "megatron"
     folder     the folder to write into
-    name       the base name of the files, unless the format prescribes it; by default that of the token file
+    name       the base name of the files, unless the format prescribes it; by default the name of the token file
     copy       copy tokens even if a link is possible
     overwrite  replace existing files
     options    the options of the format, such as val_fraction=0.01; see export.Options

@@ -1,4 +1,4 @@
-"""datatrove and nanotron: NAME_00000_unshuffled.ds (the tokens), .ds.index (OUT.ends unchanged), .ds.metadata."""
+"""Exports for datatrove and nanotron: NAME_00000_unshuffled.ds (tokens), .ds.index (OUT.ends) and .ds.metadata."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Direct: `tokenize --format`, which writes another tool's files instead of OUT: OUT is written, exported and removed.
+"""Direct implements `tokenize --format`, which writes another tool's files instead of OUT.
 
     tokenizing ──▶ OUT OUT.ends OUT.json ──▶ files of the format ──▶ recorded in OUT.json ──▶ OUT, OUT.ends removed
 
-OUT.json is kept: it records the origin of the files and that the export has finished, in case the command is repeated.
+OUT.json is kept: it records the origin of the files, and that the export has finished, in case the command is repeated.
 Every step can be repeated, so a run that was killed at any point can be resumed. Existing files of the format are
 replaced only with --overwrite, or if OUT.json records that the export has begun.
 """
@@ -31,7 +31,7 @@ class Direct:
     """The export of `tokenize -o OUT --format TO`: files in OUT's folder, named after OUT.
 
     keep       do not remove OUT and OUT.ends
-    overwrite  existing files may be replaced
+    overwrite  whether existing files may be replaced
     """
 
     out: Path
@@ -88,7 +88,7 @@ class Direct:
         return manifest
 
     def make(self) -> Exported:
-        """Export OUT, which must be complete, and remove it."""
+        """Export OUT, which must be complete, and remove OUT and OUT.ends unless `keep` is set."""
         with self._locked():
             manifest = self._manifest()
             assert manifest is not None
@@ -122,7 +122,7 @@ class Direct:
         return {"format": self.to, **asdict(self.options)}
 
     def _begun(self) -> bool:
-        """Whether OUT.json records this export."""
+        """Whether OUT.json records that this export has begun."""
         manifest = self._manifest()
         return manifest is not None and (manifest.exported or {}).get("wanted") == self._wanted()
 

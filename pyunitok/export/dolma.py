@@ -1,7 +1,7 @@
-"""dolma and OLMo-core: NAME.npy, which has no header despite its name, and NAME.csv.gz.
+"""Exports for dolma and OLMo-core: NAME.npy, which has no header despite its name, and NAME.csv.gz.
 
     NAME.csv.gz   a row for each document, CSV, CR LF, no header: start, end, id, src, loc
-                  start and end in tokens, end exclusive; src: the input; loc: the line in the input, from 1
+                  start and end count tokens, end is exclusive; src: the input; loc: the line in the input, from 1
 """
 
 from __future__ import annotations

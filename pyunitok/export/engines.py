@@ -1,4 +1,4 @@
-"""Indexes of other engines, complete with their suffix arrays: infini-gram's table.N, tokengrams' NAME.idx.
+"""Writes indexes of other engines, including their suffix arrays: infini-gram's table.N, tokengrams' NAME.idx.
 
 infini-gram   table.N: for each suffix of tokenized.N, sorted by its raw bytes, the byte at which it begins, stored
               in the fewest bytes that can hold all of these numbers; the other files are those of `pyunitok export`
@@ -44,9 +44,9 @@ class EngineIndex:
     """The suffix arrays of one engine.
 
     files     (tokens, suffix array): the names of each shard's files, in an export with these options
-    sharded   the engine reads several shards
-    by_bytes  suffixes are sorted by their raw bytes instead of by their ids
-    encode    the bytes of a suffix array's file, in parts
+    sharded   whether the engine reads several shards
+    by_bytes  whether suffixes are sorted by their raw bytes instead of by their ids
+    encode    returns the bytes of a suffix array's file, in parts
     """
 
     files: Callable[[Options], list[tuple[str, str]]]

@@ -1,4 +1,4 @@
-"""Folder: the files of one export, which appear all together or not at all. Tokens are linked, reflinked or copied.
+"""Folder writes the files of one export, which all appear together or not at all. Tokens are linked or copied.
 
     link      a second name (hard link) of the same file: no time, no space, no second copy in the page cache
     reflink   a new file that shares the blocks of the old one until either changes (btrfs, XFS): no time, no space
@@ -22,7 +22,7 @@ from pyunitok.disk.outfile import check_target, give_name, new_file, partial_nam
 from pyunitok.errors import OutputError
 
 FICLONE = 0x40049409  # linux/fs.h: _IOW(0x94, 9, int)
-COPY_BYTES = 1 << 30  # by one copy_file_range
+COPY_BYTES = 1 << 30  # copied by one call of copy_file_range
 BUFFER_BYTES = 4 << 20
 # Errors that mean that a method is not supported, so the next one is tried.
 CANNOT = {errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOSYS, errno.EINVAL, errno.ENOTTY}
@@ -42,7 +42,7 @@ class Folder:
     """The folder of an export, created if needed. A context manager: without commit(), its exit removes the files.
 
     path       the folder
-    overwrite  existing files may be replaced
+    overwrite  whether existing files may be replaced
     copy       never link
     keep       files that must never be replaced: the token file and its sidecars
     """
@@ -66,7 +66,7 @@ class Folder:
             partial_name(written.path).unlink(missing_ok=True)
 
     def reserve(self, *names: str) -> None:
-        """Raise OutputError, before any work, if one of these files cannot be written or replaced."""
+        """Raise OutputError, before any work, if a file with one of these names cannot be written or replaced."""
         for name in names:
             path = self.path / name
             if os.path.realpath(path) in self._keep:
@@ -74,7 +74,7 @@ class Folder:
             check_target(path, overwrite=self._overwrite)
 
     def discard(self, paths: Iterable[Path], why: str) -> None:
-        """Remove these files in commit(). Without overwrite, OutputError gives the reason `why`."""
+        """Remove these files in commit(). If `overwrite` is not set, raises OutputError with the reason `why`."""
         found = sorted(paths)
         if found and not self._overwrite:
             raise OutputError(f"{found[0]} {why}; use an empty folder, or --overwrite to remove it")

@@ -1,4 +1,4 @@
-"""infini-gram: tokenized.N, offset.N, metadata.N and metaoff.N, from which its indexing script builds table.N.
+"""Exports for infini-gram: tokenized.N, offset.N, metadata.N and metaoff.N, from which its script builds table.N.
 
     tokenized.N   FFFF a b c FFFF d e        a separator before each document, in place of our eod; uint16 or uint32
     offset.N      u64 for each document: the byte in tokenized.N at which its separator begins
@@ -157,7 +157,7 @@ def _write_metadata(array: TokenArray, folder: Folder, k: int, first: int, stop:
 
 
 def _left_over(folder: Path, options: Options) -> Iterator[Path]:
-    """Files of an older index that infini-gram would read with the new ones: tables and further shards."""
+    """Files of an older index that infini-gram would read together with the new files: tables and further shards."""
     own = set(names(options))
     for path in folder.iterdir():
         if re.fullmatch(rf"({'|'.join(WORDS)})\.\d+", path.name) and path.name not in own:

@@ -1,9 +1,9 @@
-"""llm.c: NAME_000000.bin and so on: a header, then tokens with the end-of-text id before each document.
+"""Exports for llm.c: NAME_000000.bin and so on: a header, then tokens with the end-of-text id before each document.
 
     0  i32 magic: 20240520 (uint16), 20240801 (uint32)   4  i32 version: 1, 7   8  i32 tokens   12  zeros   1024  tokens
 
-If each document ends with the eod, moving it before each document only shifts the tokens by one, so a file consists of
-a header and a range of OUT, which the kernel copies. The first file has one more id between them.
+If each document ends with the eod, moving it to the beginning of the document only shifts the tokens by one, so a file
+consists of a header and a range of OUT, which the kernel copies. In the first file, one more id precedes the range.
 """
 
 from __future__ import annotations

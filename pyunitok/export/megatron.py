@@ -1,4 +1,4 @@
-"""Megatron's indexed dataset (MMIDIDX), also known as RWKV's binidx: NAME.bin, the tokens, and NAME.idx.
+"""Exports Megatron's indexed dataset (MMIDIDX), also known as RWKV's binidx: NAME.bin, the tokens, and NAME.idx.
 
     NAME.idx   0  "MMIDIDX\\0\\0"     9  u64 version = 1     17  u8 dtype: 8 uint16, 4 int32
               18  u64 n sequences   26  u64 n + 1          34  i32[n] lengths in tokens, including the eod

@@ -1,4 +1,4 @@
-"""nanoGPT: train.bin and optionally val.bin: uint16 ids with the eod after each document."""
+"""Exports for nanoGPT: train.bin and optionally val.bin, which contain uint16 ids with the eod after each document."""
 
 from __future__ import annotations
 

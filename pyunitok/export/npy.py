@@ -1,4 +1,4 @@
-"""NumPy: NAME.npy and NAME.ends.npy, with headers, for numpy.load."""
+"""Exports for numpy.load: NAME.npy and NAME.ends.npy, with headers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of exports. Each format uses some of them."""
+"""Declares and checks the options of exports. Each format uses some of them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The origins of documents, as rows of CSV (dolma) and as lines of JSON (infini-gram).
+"""Writes the origins of documents as rows of CSV (dolma) or as lines of JSON (infini-gram).
 
-The metadata file (tokenize --metadata) has a document's line and fields. Without it, only the document's input and its
-number in that input are known; a single formatting operation then produces the rows of many documents, a million in a
-fraction of a second.
+The metadata file (tokenize --metadata) contains a document's line and fields. Without this file, only the document's
+input and its number in that input are known; a single formatting operation then produces the rows of many documents, a
+million in a fraction of a second.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PART_BYTES = 1 << 20  # the size of the parts yielded
 
 
 def kept_metadata(array: TokenArray) -> Metadata | None:
-    """The metadata file, if there is one. Raises OutputError if its number of documents differs."""
+    """The metadata file, if there is one. Raises OutputError if it describes a different number of documents."""
     path = metadata_path(array.path)
     if not path.exists():
         return None
@@ -35,7 +35,7 @@ def kept_metadata(array: TokenArray) -> Metadata | None:
 
 
 def by_input(array: TokenArray, first: int, stop: int) -> Iterator[tuple[str, int, int, int]]:
-    """(path, its first document, d, e) for the parts d..e-1 of first..stop-1 that come from one input."""
+    """(path, its first document, d, e) for each input: documents d..e-1, of first..stop-1, come from it."""
     if array.manifest is None:
         records = [InputRecord(str(array.path), "text", "none", documents=len(array))]
     else:

@@ -1,4 +1,4 @@
-"""Separated: the documents of a token file with a separator before each one, as some formats require."""
+"""Separated presents the documents of a token file with a separator before each one, as some formats require."""
 
 from __future__ import annotations
 

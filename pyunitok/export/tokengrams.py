@@ -1,4 +1,4 @@
-"""tokengrams: NAME.bin, the tokens, from which tokengrams builds its index."""
+"""Exports for tokengrams: NAME.bin, the tokens, from which tokengrams builds its index."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A model in memory, which converts text to ids and back."""
+"""Converts text to ids and back with a model in memory."""

@@ -1,4 +1,4 @@
-"""encode_batch(): encode many documents on several threads into one packed list of ids.
+"""encode_batch() encodes many documents on several threads into one packed list of ids.
 
     documents   | d0 d1 d2 d3 | d4 d5 | d6 … |    each thread takes consecutive documents of about equal total size
     groups      | g | g | g | g | g   | g | g |   of about a MiB, each encoded into its own array
@@ -23,7 +23,7 @@ THREAD_BYTES = 1 << 20  # the amount of text for which starting another thread p
 
 
 def available_cores() -> int:
-    """The cores that this process may run on."""
+    """The number of cores that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -34,7 +34,7 @@ def check_threads(threads: int | None) -> None:
 
 
 def threads_or_cores(threads: int | None) -> int:
-    """`threads`, or one per core if it is None. OptionError like check_threads()."""
+    """`threads`, or one per core if it is None. Raises OptionError like check_threads()."""
     check_threads(threads)
     return threads or available_cores()
 

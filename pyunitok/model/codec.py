@@ -1,4 +1,4 @@
-"""Codec: encodes and decodes with one model. Tokenizer is its public interface; other packages here use it directly.
+"""Codec encodes and decodes with one model. Tokenizer is its public interface; other packages here use it directly.
 
     text ─▶ NFC, or the rules of a tokenizer.json, if the model has them ─▶ C: ids
     ids ─▶ C: pieces to bytes ─▶ denormalizer of a SentencePiece model, if it has one ─▶ bytes ─▶ text
@@ -36,7 +36,7 @@ class Codec:
     """Immutable and shared by threads. Each thread that encodes takes a scratch, which holds all mutable state.
 
     model        the C model
-    about        its name, special ids and normalization, for Python
+    about        the model's name, special ids and normalization, for Python
     rules        the rules of a tokenizer.json for encoding and decoding, or None
     scratches    idle scratches; append and pop are atomic
     shown        {id: its piece as text}, a cache
@@ -72,13 +72,13 @@ class Codec:
 
     @cached_property
     def carries_state(self) -> bool:
-        """Whether encoding a part of a document depends on the part before it. Pieces of a pattern are independent."""
+        """Whether encoding a part of a document depends on the part before it. Parts cut by a pattern do not."""
         return self.model.kind.carries_state and not self.model.info.flags & library.MODEL_FLAGS["pattern"]
 
     @cached_property
     def lossless(self) -> bool:
         """Whether every text survives a round trip. Greedy longest prefix: if all 256 bytes are pieces; models whose
-        symbols are bytes: if the text is not normalized first; all others: no."""
+        symbols are bytes: if they do not normalize texts first; all others: no."""
         if self.model.info.flags & library.MODEL_FLAGS["bytes"]:
             return self.about.prepare is None
         return not self.model.kind.has_spec and all(self.model.find(bytes([byte])) >= 0 for byte in range(256))

@@ -1,4 +1,4 @@
-"""Convert ids, which users pass as any sequence of integers, to the arrays that C takes."""
+"""Converts ids, which users pass as any sequence of integers, to the arrays that C takes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyunitok.packed import Ids, Packed
 
 
 def as_ids(ids: Iterable[int], dtype: np.dtype[Any]) -> Ids:
-    """dtype[n] from any sequence of integers; IdError, naming the first id that does not fit and its position."""
+    """dtype[n] from any sequence of integers. IdError names the first id that does not fit, and its position."""
     is_array = hasattr(ids, "__array__")  # NumPy arrays, and tensors, whose packages need not be imported
     array = np.asarray(ids) if is_array else _array_of(ids)
     if array.dtype == dtype and array.ndim == 1:

@@ -1,4 +1,4 @@
-"""TokenizerPieces: the methods of Tokenizer for ids and pieces."""
+"""TokenizerPieces defines the methods of Tokenizer for ids and pieces."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class TokenizerPieces:
         return utf8.shown(self.id_to_bytes(id_))
 
     def piece_to_id(self, piece: str | bytes) -> int | None:
-        """The id of exactly this piece, or None. A str may also be output of id_to_piece: <0xE3>, the eod's name."""
+        """The id of exactly this piece, or None. A str may also be a result of id_to_piece: <0xE3>, the eod's name."""
         is_exact = piece.__class__ is str or piece.__class__ is bytes
         if is_exact and (known := self.codec.known.get(piece)) is not None:
             return known
@@ -158,5 +158,5 @@ class TokenizerPieces:
         return first, ordered
 
     def __contains__(self, piece: object) -> bool:
-        """Whether `piece` is a str or bytes and in the vocabulary."""
+        """Whether `piece` is a str or bytes that the vocabulary contains."""
         return isinstance(piece, str | bytes) and self.piece_to_id(piece) is not None

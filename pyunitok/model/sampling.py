@@ -1,4 +1,4 @@
-"""TokenizerSampling: the n-best and sampling methods of Tokenizer; Sample: the arguments of `tokenize --sample`."""
+"""Defines the n-best and sampling methods of Tokenizer, and the arguments of `tokenize --sample`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Sample:
     method: str | None = None
 
     def of(self, tokenizer: TokenizerSampling, source: int, document: int) -> Any:
-        """The argument `sampling` for the documents of a source from this one on. OptionError like sample()."""
+        """The argument `sampling` for documents of a source from `document` on. Raises OptionError like sample()."""
         return how(
             tokenizer.codec, self.alpha, self.seed, nbest=self.nbest, method=self.method, source=source,
             document=document,

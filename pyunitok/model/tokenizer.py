@@ -1,4 +1,4 @@
-"""Tokenizer: text to ids and back."""
+"""Tokenizer converts text to ids and back."""
 
 from __future__ import annotations
 
@@ -75,7 +75,8 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         detected from the content. If no file has that name, "unitok-v1" means default(), and "rwkv-world" the
         vocabulary of the pyrwkv-tokenizer package.
 
-        Only for files that do not state them, such as tiktoken's (known ones are recognised):
+        Two options are only for files that do not contain these settings, such as tiktoken's (known files are
+        recognised):
             pattern         the pre-tokenizer: gpt2, cl100k, llama3, qwen2, o200k, … (PATTERNS in vocab/patterns.py), or
                             a regular expression in tiktoken's dialect
             special_tokens  {text: id}; encode() finds them in texts
@@ -175,7 +176,7 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         The ids equal those of the reference for the model's format: RWKV's TRIE_TOKENIZER, sentencepiece, bytepiece or
         tokenizers. Time: O(n). Only for Hugging Face models:
             special      False: encode special tokens in the text as plain text (encode_special_tokens of tokenizers)
-            add_special  True: apply the file's template, which adds ids before and after those of the text
+            add_special  True: apply the file's template, which adds ids before and after the ids of the text
         """
         if not special or add_special:
             return self._encode_special(text, special, add_special)
@@ -277,10 +278,10 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
         """The bytes of any sequence of ids. IdError names the first id that has no piece, and its position.
 
-        An eod id without a piece decodes to nothing, a fallback id without one to U+FFFD. SentencePiece: the first
-        space is removed if the model adds or removes such spaces, byte pieces decode to their bytes and control symbols
-        to nothing; then the model's denormalizer applies, if it has one. Hugging Face: the file's decoders apply, and
-        special tokens decode to nothing.
+        An eod id without a piece decodes to nothing, a fallback id without a piece to U+FFFD. SentencePiece: the first
+        space is removed if the model adds or removes such spaces, byte pieces decode to their bytes, and control
+        symbols decode to nothing; then the model's denormalizer applies, if it has one. Hugging Face: the file's
+        decoders apply, and special tokens decode to nothing.
         """
         return self.codec.decode_bytes(as_ids(ids, self.dtype))
 

@@ -1,1 +1,1 @@
-"""One tokenizing run: options, plan, threads, shards and parts, merge, upload."""
+"""Tokenizes a corpus in one run: options, plan, threads, shards and parts, merge, upload."""

@@ -1,8 +1,8 @@
-"""A resumed run may change --on-error and --max-line unless this could have affected the output so far.
+"""Decides whether a resumed run may change --on-error and --max-line. It may unless the output so far could differ.
 
     raise ──▶ skip ◀──▶ skip-file      with "raise" a bad line ends the run; the resumed run may skip it
       ▲         │            │
-      └─────────┴────────────┘         to "raise" only if nothing was skipped; to "skip" only if no file was skipped
+      └─────────┴────────────┘         "raise" only if nothing was skipped so far; "skip" only if no file was skipped
 
 --max-line may be raised unless a line was skipped because of its length. It may not be lowered, because a longer line
 may have been written.
@@ -57,7 +57,7 @@ def differences_of_options(finished: Manifest, options: dict[str, Any], errors: 
 
 
 def common(all_options: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The options of the undivided run; its shards may have different values of the options in MAY_CHANGE."""
+    """The options of the undivided run, whose shards may have different values of the options in MAY_CHANGE."""
     if all([one.get(name) for name in MAY_CHANGE] == [all_options[0].get(name) for name in MAY_CHANGE]
            for one in all_options):  # fmt: skip
         return all_options[0]
@@ -91,7 +91,7 @@ class _Written:
     on_error, longest  the run's options
     limit              the highest line limit so far; 0 if nothing was read
     n_lines, n_files   skipped lines and files
-    errors, n_listed   the file that lists them, and the number of its bytes that are valid
+    errors, n_listed   the file that lists the skipped lines and files, and the number of its bytes that are valid
     """
 
     on_error: str

@@ -3,8 +3,8 @@
     driver: plan ──▶ a task for each unit (units.py) ──▶ parts on a shared file system ──▶ driver: merge
                       └ model and options: once in the object store, opened once by each worker process
 
-If a machine is lost, other machines repeat its tasks. The driver keeps the plan and the counts. parts.py describes the
-driver's work before and after the tasks, and how a run is resumed after the driver is killed.
+If a machine is lost, other machines repeat its tasks. The driver keeps the plan and the counts. parts.py describes what
+the driver does before and after the tasks, and how a run is resumed after the driver is killed.
 
 Ray pickles a module-level function by name, but a nested function by value. The task is a nested function and takes its
 item as bytes, so that a machine without pyunitok can report the problem.
@@ -87,7 +87,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _not_connected(address: str, error: BaseException) -> UnitokError:
-    """The error to raise. A cause of Ray's error, not the error itself, may say that a token is required."""
+    """The error to raise if connecting fails. That a token is required may be stated only by a cause of Ray's error."""
     reason: BaseException | None = error
     while reason is not None:
         if "authentication token" in str(reason).lower():
@@ -105,7 +105,7 @@ def _ray() -> Any:
 
 
 def _check_port(address: str) -> None:
-    """Raise OSError if nothing listens there; Ray itself would retry for minutes."""
+    """Raise OSError if nothing listens at the address; Ray itself would retry for minutes."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
@@ -222,7 +222,7 @@ def _do(shared_at: list[Any], item: bytes) -> Any:
 
 
 def _with_machine(error: Exception) -> UnitokError:
-    """Add the name of this machine to a file system error, because other machines may see the file."""
+    """Add the name of this machine to a file system error, because the file may exist for other machines."""
     kind, what = UnitokError, str(error)
     if isinstance(error, UnitokError):
         kind = type(error)

@@ -24,7 +24,7 @@ from pyunitok.tokens.verify_block import verify_block
 class Encoded:
     """One block's ids.
 
-    ids    plan.dtype[>= n_ids]; return the array with Encoder.reuse()
+    ids    plan.dtype[>= n_ids]; give the array back with Encoder.reuse()
     ends   where documents end in the block, in tokens from its start
     """
 
@@ -38,14 +38,14 @@ class Encoded:
         return data
 
     def data_of_ends(self, n_before: int) -> memoryview:
-        """The ends as bytes, in tokens from the start of the output."""
+        """The ends as bytes, counted in tokens from the start of the output."""
         data: memoryview = (self.ends + n_before).view(np.uint8).data
         return data
 
 
 class Encoder:
-    """Thread-safe. Scratches are kept for later runs, because a scratch takes about 16 MB of text to warm up, and a
-    unit of a run on a cluster is not much larger.
+    """Encodes blocks; thread-safe. Scratches are kept for later runs, because a scratch needs about 16 MB of text to
+    warm up, and a unit of a run on a cluster is not much larger.
 
     carry  the encoder's state between two parts of a document, in hexadecimal, for Workers
     """

@@ -1,4 +1,4 @@
-"""Identity: everything that determines the bytes of a run's output."""
+"""Identity describes everything that determines the bytes of a run's output."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@
                             line 2   the run: its options and inputs                      (JSON, never changes)
                             line 3   the state: files, progress; at the end the manifest  (JSON)
 
-The journal is replaced atomically, after the data it describes is on disk. When the run resumes, later data is
-truncated.
+The journal is replaced atomically, after the data that it describes is on disk. When the run resumes, it truncates
+later data.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Journal:
 
     run       the run that writes this output
     replaces  the run may replace an older OUT (--overwrite)
-    files     the length on disk and the hashes of each output file, by suffix ("" is OUT itself)
+    files     {suffix: the length on disk and the hashes of this output file}; the suffix of OUT itself is ""
     progress  JSON values that the run needs to resume
     manifest  the text of OUT.json, once all files are complete and only renames remain
     """

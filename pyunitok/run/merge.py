@@ -53,7 +53,7 @@ def merge(
     """Join finished token files in the given order, as `pyunitok merge` does. Returns the manifest (OUT.json).
 
     parts        token files with the same model, eod and dtype; if they are shards, all shards of the run, in order.
-                 A folder OUT.parts, left by tokenize(ray=..., keep_parts=True), stands for the parts in it
+                 A folder OUT.parts, as kept by tokenize(ray=..., keep_parts=True), stands for the parts in it
     out          OUT, with OUT.ends and OUT.json next to it
     overwrite    replace OUT if it exists
     on_progress  called after each 4 MiB, in the calling thread
@@ -146,7 +146,7 @@ class Joiner:
 
 
 def open_part(path: Path, out: Path) -> Part:
-    """Raises OutputError if it is not a finished token file, or is OUT itself."""
+    """Open a part. Raises OutputError if it is not a finished token file, or is OUT itself."""
     if path.exists() and out.exists() and path.samefile(out):
         raise OutputError(f"{path} is both an input and the output; name another output")
     if journal_path(path).exists():
@@ -209,7 +209,7 @@ def _check_shards(parts: Sequence[Part]) -> None:
         raise OutputError(f"missing shards (of {count}): {', '.join(missing[:9])}{more}")
     for place, (index, part) in enumerate(seen.items()):
         if index != place:
-            raise OutputError(f"{part.path} is shard {index}/{count}, but in position {place}; list shards in order")
+            raise OutputError(f"{part.path} is shard {index}/{count}, but at position {place}; list shards in order")
 
 
 def _whole_run(manifests: Sequence[Manifest]) -> dict[str, Any] | None:
@@ -308,7 +308,7 @@ def _append(output: Output, part: Part, progress: Progress, on_progress: Callabl
 
 
 def _pieces(path: Path, digests: list[str]) -> Iterator[memoryview]:
-    """A file's bytes, in one reused buffer. OutputError as soon as a chunk does not match its hash."""
+    """A file's bytes, in one reused buffer. Raises OutputError as soon as a chunk does not match its hash."""
     buffer = memoryview(bytearray(READ_BYTES))
     hashed, n_checked = ChunkHash(), 0
 

@@ -1,4 +1,4 @@
-"""All options of a tokenizing run, declared once. pyunitok.tokenize() documents them."""
+"""Declares and checks all options of a tokenizing run. pyunitok.tokenize() documents them."""
 
 from __future__ import annotations
 

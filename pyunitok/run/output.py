@@ -78,7 +78,7 @@ def files_of_parts(out: Path) -> list[Path]:
 def find(
     out: Path, run: Identity, *, overwrite: bool = False, differences: Callable[[Manifest], list[str]] | None = None
 ) -> Journal | Manifest | None:
-    """The journal or, if OUT is finished, the manifest that an earlier call left. Writes nothing.
+    """The journal or, if OUT is finished, the manifest from an earlier call; None if there is neither. Writes nothing.
 
     differences  how a finished OUT differs from the output of this run; by default, how the runs differ
 
@@ -134,7 +134,7 @@ class Output:
     finished    the manifest, if this run was already finished; then nothing is left to do
     progress    the `progress` of this run's last checkpoint, if there is one
     safe_bytes  bytes of text covered by the last checkpoint
-    is_stale    the input that was being read at the last checkpoint has changed since
+    is_stale    the input that was being read at the last checkpoint has changed since then
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class Output:
         self._run, self._run_json = run, encode_run(run)
         self._overwrite = overwrite
         self._suffixes = ("", ".ends", *extra)
-        # For the last checkpoint: the bytes of text it covers, when it began, and how long it took.
+        # The bytes of text that the last checkpoint covers, when it began, and how long it took.
         self.safe_bytes, self._last, self._last_seconds = 0, monotonic(), 0.0
         self._pool: ThreadPoolExecutor | None = None
         self._syncing: Future[None] | None = None
@@ -233,7 +233,7 @@ class Output:
     # --------------------------------------------------------------------------------------------- checkpoints
 
     def is_due(self, n_bytes: int) -> bool:
-        """Whether it is time for a checkpoint, after n_bytes of text."""
+        """Whether a checkpoint should be made now, after n_bytes of text."""
         if not self._resumable or (self._syncing is not None and not self._syncing.done()):
             return False
         seconds = monotonic() - self._last
@@ -282,7 +282,7 @@ class Output:
     # --------------------------------------------------------------------------------------------- the commit
 
     def commit(self, manifest: Manifest) -> None:
-        """Complete all files and give them their names. Fills in manifest.hash."""
+        """Complete all files and give them their final names. Fills in manifest.hash."""
         self._wait()
         digests = {suffix: file.finish() for suffix, file in self.files.items()}
         manifest.hash = {"algorithm": "xxh64", "chunk_bytes": HASH_CHUNK_BYTES}

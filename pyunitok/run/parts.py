@@ -1,4 +1,4 @@
-"""tokenize_in_parts() divides a run among machines: it plans units, finds existing parts, and joins all parts.
+"""tokenize_in_parts() divides a run among several machines: it plans units, finds existing parts, and joins all parts.
 
     OUT.parts/plan.json                 the run's identity and its units (units.py)
     OUT.parts/0/OUT.0-of-5              a finished part; OUT.0-of-5.ends, .json … next to it
@@ -57,7 +57,7 @@ LOOKUP_THREADS = 16  # to find existing parts on slow file systems
 
 @dataclass(frozen=True)
 class Planned:
-    """The contents of plan.json. replaces: the run may replace an older OUT."""
+    """The contents of plan.json. replaces: whether the run may replace an older OUT."""
 
     run: Identity
     replaces: bool

@@ -3,7 +3,7 @@
     corpus/workers.py ──▶ blocks, encoded in threads, in order ──▶ output.py: ids, ends, hashes ──▶ commit
         (encoding.py)                                                  └─▶ journal.py, at checkpoints
 
-corpus/reading.py describes the memory budget, and output.py how an interrupted run is resumed.
+corpus/reading.py describes the memory budget; output.py describes how an interrupted run is resumed.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ from pyunitok.tokens.metadata import MetadataFile
 def tokenize(plan: Plan, callbacks: Callbacks = SILENT) -> Manifest:
     """Execute the plan, or resume it. Returns the token file's manifest.
 
-    An interrupted run is resumed, and the output is byte-identical. Unfinished inputs may have changed since; if
-    one has, its output is rewritten. A finished run is not repeated. options.overwrite starts again.
+    An interrupted run is resumed, and the output is byte-identical to that of an uninterrupted run. Inputs that were
+    not finished may have changed since; the output of such an input is rewritten. A finished run is not repeated.
+    options.overwrite starts again.
 
     InputError names the file and the line or byte where an input is broken or has changed; the output so far is kept,
     and the next run resumes there. With options.skip_files such an input is skipped completely instead. Raises
@@ -134,8 +135,8 @@ class Writer:
         self.tally.leave_out(error.source, str(error))
 
     def roll_back(self, number: int) -> None:
-        """Return to the beginning of this input. Metadata is truncated between frames; the lines from there to
-        the input go into the journal."""
+        """Return to the beginning of this input. Metadata can be truncated only between frames, so the lines between
+        that place and the input go into the journal."""
         output, tally = self._output, self.tally
         for file in output.files.values():
             file.save()
@@ -152,7 +153,7 @@ class Writer:
         self._open_metadata(output.partial(METADATA_SUFFIX), progress["metadata lines"])
 
     def _list_error(self, source: int, line: int | None, error: str) -> None:
-        """Append to OUT.errors.jsonl. line: None if the complete file is skipped."""
+        """Append an error to OUT.errors.jsonl. line: None if the complete file is skipped."""
         record = {"file": self._plan.sources[source].name, "line": line, "error": error}
         self._output.files[ERRORS_SUFFIX].write(memoryview(json.dumps(record).encode() + b"\n"))
 

@@ -1,4 +1,4 @@
-"""Plan holds everything a tokenizing run needs. Start, Progress and Callbacks report its progress."""
+"""Plan contains everything that a tokenizing run needs. Start, Progress and Callbacks report its progress."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Plan:
     """A tokenizing run, planned before anything is read.
 
     sources    the inputs of the run or of this shard
-    shard      the shard, if this is a part of a larger run
+    shard      the shard, if this is one shard of a larger run
     before     where the first source starts, if it is a range of its file
     resumable  keep a journal; without one, an unfinished OUT cannot be resumed, but a small OUT is finished sooner
     model      the manifest's description of the model; None: made from the tokenizer
@@ -56,7 +56,7 @@ class Plan:
 
     @property
     def eod_id(self) -> int | None:
-        """The id after each document. Raises OptionError if it is the model's own but the model has none."""
+        """The id after each document. Raises OptionError if the model's eod id is requested but the model has none."""
         if not isinstance(self.options.eod, str):
             return self.options.eod
         if self.tokenizer.eod_id is None:
@@ -78,7 +78,7 @@ class Plan:
 
     @property
     def rules_memory_bytes(self) -> int:
-        """The part of max_memory_bytes for documents being encoded."""
+        """The share of max_memory_bytes for documents being encoded."""
         return self.options.max_memory_bytes // 2 if self.memory_factor else 0
 
     @property
@@ -98,7 +98,7 @@ class Plan:
         return self.shard.first_input if self.shard else 0
 
     def sampling_of(self, source: int, document: int) -> Any:
-        """The encoder's parameters for sampling documents of a source, from this number on; None: do not sample."""
+        """The encoder's parameters for sampling the documents of a source from `document` on; None: do not sample."""
         sample = self.options.sample
         return sample and sample.of(self.tokenizer, self.first_input + source, document)
 
@@ -148,7 +148,7 @@ class Plan:
 class Start:
     """How much of the run earlier calls have already done.
 
-    complete    all of it is done
+    complete    the run is complete
     compressed  bytes of the stored files that need not be read again
     """
 

@@ -1,4 +1,4 @@
-"""Shards divide a run into n contiguous ranges of its inputs, one for each machine or job. merge.py joins them.
+"""Divides a run into n shards: contiguous ranges of its inputs, one for each machine or job. merge.py joins them.
 
     inputs     [ a | b | c | d | e | f ]      in reading order; widths are sizes
     shards     [   0   |   1   |   2   ]      an input belongs to the shard that contains its middle; some may be empty
@@ -44,7 +44,8 @@ class RunShard:
 
 
 def take(sources: Sequence[Source], index: int, count: int) -> tuple[list[Source], RunShard]:
-    """The inputs of shard `index` of `count`; there may be none. They depend only on the names and sizes of all inputs.
+    """The inputs of shard `index` of `count`, which may have none. The choice depends only on the names and sizes of
+    all inputs.
 
     Raises InputError if the size of an input is unknown, as for a pipe.
     """

@@ -79,7 +79,7 @@ def _sample(plan: Plan, alike: Sequence[Source]) -> tuple[float, float]:
 
 
 def _expansion(source: Source) -> float:
-    """Decompressed bytes per byte of the file, measured over all of a small file or the beginning of a large one.
+    """Decompressed bytes per byte of the file, measured over a complete small file or the beginning of a large one.
 
     A decompressor reads its file in large chunks. The ratio is taken just before it reads another chunk, when it has
     returned the text of all previous chunks.

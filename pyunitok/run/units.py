@@ -1,4 +1,4 @@
-"""Units divide a run into tasks for a cluster. Each unit writes one part of the output.
+"""Divides a run into units, the tasks for a cluster. Each unit writes one part of the output.
 
     inputs   [ a.jsonl.zst, large           | b | c | d, small | e.parquet ]
     units    [ frames 0-9 | 10-19 | 20-29   |   b c d          | e         ]    0, 1, 2, 3, 4: the order of the output
@@ -72,10 +72,10 @@ def each(function: Callable[[Any, Item], Result], shared: Any, items: Sequence[I
 
 @dataclass(frozen=True)
 class Unit:
-    """sources[first:end], or a range of sources[first].
+    """The documents of one task: sources[first:end], or a range of sources[first].
 
     index   from 0, in the order of the output
-    before  where that range starts, or UNCOUNTED
+    before  the position where the range starts, or UNCOUNTED
     """
 
     index: int
@@ -178,7 +178,7 @@ def _call_in(cwd: str, item: tuple[Callable[..., Result], Source, Any, Any]) -> 
 class UnitContext:
     """Values shared by all units of a run.
 
-    plan        without its sources
+    plan        the plan without its sources
     folder      for the parts; all machines must see it
     n_units     the number of units
     all_inputs  see RunShard

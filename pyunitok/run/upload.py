@@ -1,8 +1,8 @@
-"""Writes outputs at URLs: a token file is written to a local spool folder and uploaded when it is complete.
+"""Writes outputs to URLs: a token file is written to a local spool folder and uploaded when it is complete.
 
     spool: grows, is interrupted, resumes, is complete ──▶ OUT.ends and others, OUT.json, OUT last ──▶ spool removed
 
-Object stores cannot append, so only complete files are uploaded: a token file or, with --shard, a part of one. The
+Object stores cannot append, so only complete files are uploaded: a token file or, with --shard, a shard of one. The
 spool is kept until the upload is complete. Repeating the command resumes tokenizing or the upload.
 """
 
@@ -39,7 +39,7 @@ class Spool:
 
     url     without secrets
     out     the local path of the token file
-    folder  in `parent`, by default in the system's temporary folder; its name depends only on the URL
+    folder  a folder in `parent`, by default the system's temporary folder; its name depends only on the URL
     """
 
     def __init__(self, url: str, parent: Path | None = None) -> None:
@@ -140,7 +140,7 @@ class Spool:
         return None if info is None else int(info["size"])
 
     def _try_writing(self) -> None:
-        """Raise OutputError, before days of work, if the URL is not writable. Skipped if every write creates a
+        """Raise OutputError, before days of work, if the URL is not writable. Does not try if every write creates a
         commit."""
         if "hf" in remote.protocols(self._fs):
             return
@@ -171,7 +171,7 @@ def own_urls(out: str) -> list[str]:
 
 
 def tokenize_to(spool: Spool, plan: Plan, callbacks: Callbacks = SILENT) -> Manifest:
-    """Like pipeline.tokenize, with plan.out = spool.out, followed by spool.upload()."""
+    """Calls pipeline.tokenize with plan.out = spool.out, and then spool.upload()."""
     with spool.locked():
         tally = Tally(plan)
         manifest = spool.begin(plan.identity(), overwrite=plan.options.overwrite)

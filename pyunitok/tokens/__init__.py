@@ -1,1 +1,1 @@
-"""Token files: reading, manifests, metadata, verification, decoding and statistics."""
+"""Opens, decodes, verifies and describes token files, with their manifests and metadata."""

@@ -1,4 +1,4 @@
-"""TokenArray: a memory-mapped token file, which consists of OUT, OUT.ends and OUT.json.
+"""TokenArray is a memory-mapped token file, which consists of OUT, OUT.ends and OUT.json.
 
     OUT        the ids, uint16 little-endian; numpy.memmap(OUT, dtype="<u2") reads it without this package
     OUT.ends   the exclusive end of each document in tokens, uint64 little-endian (the layout of datatrove's .ds.index)
@@ -62,7 +62,8 @@ class TokenArray(Documents):
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """The model that produced the file: the one given, otherwise the one in the manifest, checked by its hash."""
+        """The model that produced the file: the one given to open(), otherwise the one that the manifest names, checked
+        by its hash."""
         if self._tokenizer is None:
             if self.manifest is None:
                 raise ModelFormatError(f"{self.path} has no manifest; give its model with -m or model=")
@@ -110,9 +111,9 @@ class TokenArray(Documents):
         """Yield (d, int64[n + 1] bounds) for runs of consecutive documents in first..stop-1: document d + k is
         ids[bounds[k]:bounds[k + 1]].
 
-        A run has at most max_docs documents (by default RUN_DOCS) and max_tokens tokens; a longer document is a run of
-        its own. Raises OutputError, naming the document, if its end is before its beginning or after the last token, or
-        if it has no token although the file has an eod.
+        A run has at most max_docs documents (by default RUN_DOCS) and max_tokens tokens; a longer document is a run by
+        itself. Raises OutputError, naming the document, if the end of a document is before its beginning or after the
+        last token, or if the document has no token although the file has an eod.
         """
         stop = len(self) if stop is None else stop
         at = min(int(self._ends[first - 1]), self.n_tokens) if first else 0

@@ -1,4 +1,4 @@
-"""batches(): divide the documents of a token file into batches for decoding; long documents span several batches."""
+"""batches() divides the documents of a token file into batches for decoding; long documents span several batches."""
 
 from __future__ import annotations
 

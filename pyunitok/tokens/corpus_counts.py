@@ -1,4 +1,4 @@
-"""Count the tokens of each file of a corpus and how often each id occurs, without writing a token file."""
+"""Counts the tokens of each file of a corpus, or how often each id occurs, without writing a token file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class FileCount:
 
 
 def count_files(reading: Reading, tokenizers: Sequence[Tokenizer], progress: Progress) -> list[FileCount]:
-    """Count the tokens of each file under each model, in one pass over the files per model."""
+    """Count the tokens of each file under each model. Reads the files once per model."""
     sizes = np.zeros(len(reading.sources), np.int64)
     columns = []
     for tokenizer in tokenizers:

@@ -1,4 +1,4 @@
-"""count_ids(): how often each id occurs in a token file, on several threads, in constant memory."""
+"""count_ids() counts how often each id occurs in a token file, on several threads, in constant memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CHUNK_IDS = 1 << 20
 def count_ids(
     ids: np.ndarray[Any, Any], *, threads: int | None = None, on_ids: Callable[[int], None] = lambda _: None
 ) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """int64[largest id + 1], or int64[65536] for uint16.
+    """How often each id occurs: int64[largest id + 1], or int64[65536] for uint16.
 
     Any thread may call on_ids, with the number of ids just counted. Each thread uses 8 bytes per id up to the largest
     for its own counts, plus about 20 MiB.

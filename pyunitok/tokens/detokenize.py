@@ -1,4 +1,4 @@
-"""detokenize(): restore the text of a token file, a few MiB at a time."""
+"""detokenize() restores the text of a token file, a few MiB at a time."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def detokenize(array: TokenArray, tokenizer: Tokenizer, out: Sink, on_bytes: Cal
     """Write the inputs one after another, as the manifest describes them. Returns the number of bytes.
 
     Text inputs are restored byte for byte, including separators. Inputs with a text key, and documents from another
-    program, become JSON Lines with the text under that key; invalid UTF-8 is replaced, and other fields are missing. A
-    file without a manifest is restored as a single text. The eod at the end of each document is omitted. After each
-    batch, on_bytes is called with the number of bytes just written.
+    program, become JSON Lines with the text under the text key (by default "text"); invalid UTF-8 is replaced, and
+    other fields are missing. A file without a manifest is restored as a single text. The eod at the end of each
+    document is omitted. After each batch, on_bytes is called with the number of bytes just written.
     """
     if array.manifest is None:
         records = [InputRecord("", "text", "none", documents=len(array))]

@@ -1,4 +1,4 @@
-"""Documents, the base class of TokenArray and TokenArrays: a sequence of documents, each an array of ids.
+"""Documents is the base class of TokenArray and TokenArrays: a sequence of documents, each an array of ids.
 
     ids    a b c eod d e eod f g h eod ...        positions   0 1 2 3 | 4 5 6 | 7 8 9 10      locate(5) is 1
     ends         4       7         11                                                         bounds(1) is (4, 7)
@@ -62,7 +62,7 @@ class Documents(ABC):
     def locate(self, positions: Sequence[int] | np.ndarray[Any, Any]) -> Ints: ...
     @abstractmethod
     def locate(self, positions: Any) -> Any:
-        """The number of the document that contains the token at a position; int64[...] for an array of positions.
+        """The number of the document that contains the token at a position; for an array of positions, int64[...].
 
         Raises IndexError if there is no such token. A single position takes a few microseconds; arrays take less per
         item, and sorted arrays least.
@@ -81,12 +81,12 @@ class Documents(ABC):
     def chunks(self, n_tokens: int = 1 << 20) -> Iterator[tuple[int, Packed]]:
         """All documents in order, in chunks: (number of the first document, a Packed of their ids).
 
-        A chunk has at most n_tokens tokens; a longer document is a chunk of its own. The ids are read on demand.
+        A chunk has at most n_tokens tokens; a longer document is a chunk by itself. The ids are read on demand.
         """
 
     @abstractmethod
     def metadata(self, document: int) -> dict[str, Any]:
-        """The source of a document and its other fields; see Metadata. Raises OutputError if there is no metadata."""
+        """A document's source and its fields except the text; see Metadata. OutputError if there is no metadata."""
 
     @abstractmethod
     def _one(self, document: int) -> Ids: ...

@@ -1,4 +1,4 @@
-"""The output of `pyunitok inspect`: (name, value) rows that describe a model or a token file."""
+"""Describes a model or a token file as (name, value) rows, for `pyunitok inspect`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""OUT.json, the manifest of a token file, which describes how it was made and how to restore its inputs.
+"""Reads and writes OUT.json, the manifest of a token file, which describes how the file was made and how to restore its
+inputs.
 
 A manifest may come from an untrusted source. Manifest.parse validates the type and the range of every field, so code
 that uses a Manifest need not check them again.
@@ -26,7 +27,7 @@ FORMAT = "pyunitok tokens"
 VERSION = 1
 ALGORITHM = "longest-prefix 1"
 MAX_SHARDS = 1_000_000
-# Optional sidecar files of OUT, see metadata.py.
+# Optional sidecar files of OUT; see metadata.py.
 METADATA_SUFFIX, ERRORS_SUFFIX = ".meta.jsonl.zst", ".errors.jsonl"
 
 StrPath = str | os.PathLike[str]
@@ -102,7 +103,7 @@ class _Shard:
 
 @dataclass
 class _Exported:
-    """The schema of `exported`, an export by tokenize --format; `files` is None if it has not finished."""
+    """The schema of `exported`, an export by tokenize --format; `files` is None if the export has not finished."""
 
     wanted: dict[str, Any]
     files: dict[str, Count] | None = None
@@ -143,8 +144,8 @@ class Manifest:
     sample: dict[str, Any] | None = None  # alpha, seed, nbest and method of a sampled file
     created: str = ""
     pyunitok: str = ""
-    run: dict[str, Any] | None = None  # the options that determine the output, see run.identity.Identity
-    shard: dict[str, Any] | None = None  # a run.shard.RunShard if this is one part of a run
+    run: dict[str, Any] | None = None  # the options that determine the output; see run.identity.Identity
+    shard: dict[str, Any] | None = None  # a run.shard.RunShard if this is one shard of a run
     exported: dict[str, Any] | None = None  # the export of this file by tokenize --format
     format: str = FORMAT
     version: int = VERSION
@@ -188,8 +189,9 @@ class Manifest:
     def statistics(self) -> dict[str, Any]:
         """The totals and the counts of each input, for --stats-json.
 
-        `bytes` is the size of the decompressed files, and `text_bytes` that of the text in them. `seconds` is the wall
-        time during which the run waited for blocks of an input; None if an earlier run processed part of it.
+        `bytes` is the size of the decompressed files, and `text_bytes` the size of the text in them. `seconds` is the
+        wall time during which the run waited for blocks of an input; None if an earlier run processed part of the
+        input.
         """
         inputs = [
             {"path": r.path, "format": r.format, "compression": r.compression, "file_bytes": r.size_bytes}
@@ -206,7 +208,7 @@ class Manifest:
 
     @classmethod
     def read(cls, path: Path) -> Manifest:
-        """Raises OutputError if the file is not a manifest or has a different format version."""
+        """Read a manifest. Raises OutputError if the file is not a manifest or has a different format version."""
         return cls.parse(path.read_bytes(), str(path))
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The metadata sidecar OUT.meta.jsonl.zst, with one line per document; and the path of OUT.errors.jsonl.
+"""Reads and writes the metadata sidecar OUT.meta.jsonl.zst, which contains one line per document.
 
     OUT.meta.jsonl.zst   head │ frame │ head │ frame │ … │ index            a zstd frame holds about 64 KiB of lines
     head     skippable frame of 16 bytes: u64 size of the next frame, u64 number of its lines (all little-endian)
@@ -33,12 +33,12 @@ FRAME_BYTES = 1 << 16  # a frame ends with the line that reaches this size
 MAX_FRAME_BYTES = 257 << 20  # decompressed: fits the longest line that --max-line allows, and the name of its file
 MAX_PARSED_BYTES = 96 << 20  # memory for the objects parsed from a line
 OBJECT_BYTES = 96  # the maximum memory of a value, excluding its text
-CHARACTER_BYTES = 8  # per byte of JSON with an emoji: 4 for the line as str, and 4 for the parsed value
+CHARACTER_BYTES = 8  # memory per byte of JSON with an emoji: 4 for the line as str, and 4 for the parsed value
 LEVEL = 3
 _MAGIC = b"UTMETA1\n"
 _SKIPPABLE = 0x184D2A5D  # zstd ignores frames with this magic number
 _HEAD_BYTES = _FOOTER_BYTES = 16
-_WHOLE_HEAD_BYTES = 8 + _HEAD_BYTES  # with the header of the skippable frame
+_WHOLE_HEAD_BYTES = 8 + _HEAD_BYTES  # including the header of the skippable frame
 
 
 def metadata_path(out: str | os.PathLike[str]) -> Path:
@@ -131,9 +131,9 @@ class MetadataFile:
 class Metadata(Sequence[dict[str, Any]]):
     """The metadata of a token file's documents, read on demand from OUT.meta.jsonl.zst.
 
-    metadata[i] has the "file" of document i and its "line" or other location in the file. For JSON Lines it also has
-    "metadata", the object without its text. The last frame read, about 64 KiB, is cached. Raises OutputError if the
-    file is damaged.
+    metadata[i] contains the "file" of document i and its "line" or other location in the file. For JSON Lines it also
+    contains "metadata", the object without its text. The last frame read, about 64 KiB, is cached. Raises OutputError
+    if the file is damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -217,7 +217,8 @@ def _skippable(content: bytes) -> bytes:
 
 
 def _read_index(data: np.ndarray[Any, np.dtype[np.uint8]]) -> tuple[list[int], list[int]]:
-    """Returns the offsets of the frames and the numbers of their first documents, each with a final entry for the end.
+    """Returns the offsets of the frames and the numbers of their first documents. The last entry of both lists is for
+    the end of the frames.
     Raises ValueError if the index is missing or invalid."""
     n, magic = struct.unpack("<Q8s", data[-_FOOTER_BYTES:].tobytes())
     at = len(data) - _FOOTER_BYTES - 16 * n

@@ -1,4 +1,4 @@
-"""Find and check the model of a token file, which the caller gives or the manifest names."""
+"""Finds and checks the model of a token file, which the caller gives or the manifest names."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def is_model_path(path: Path) -> bool:
 
 
 def open_stated(model: StrPath | None, pattern: str | None) -> Tokenizer:
-    """Like open_model, with a pattern for a file that does not contain one."""
+    """Like open_model, but with a pattern for a model file that does not contain one."""
     if pattern is None:
         return open_model(model)
     if model is None:

@@ -1,4 +1,4 @@
-"""open(): memory-map one token file, or several as one sequence. File sizes are checked, but no tokens are read."""
+"""open() memory-maps one token file, or several as one sequence. File sizes are checked, but no tokens are read."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def open(path: Any, *, dtype: Any = None, model: Any = None) -> TokenArray | Tok
     """Memory-map a token file, or a list of token files as one sequence of documents.
 
     path   the path of OUT, with OUT.ends and OUT.json next to it
-    dtype  "uint16" or "uint32" for a bare file without a manifest; without OUT.ends, it is a single document
-    model  a Tokenizer or the path of its file; used instead of the one that the manifest names
+    dtype  "uint16" or "uint32" for a bare file without a manifest; if it has no OUT.ends, it is a single document
+    model  a Tokenizer or the path of a model; used instead of the model that the manifest names
 
     OutputError if the sidecars do not match the file, or if the path is a URL; MissingFileError (a FileNotFoundError)
     if the file or a sidecar is missing.

@@ -1,4 +1,4 @@
-"""A self-contained HTML page of numbers, tables and matplotlib charts as inline SVG.
+"""Builds self-contained HTML pages of numbers, tables and matplotlib charts as inline SVG.
 
 The SVG is inline so that its text and axes use the page's colour in light and dark mode."""
 
@@ -17,7 +17,7 @@ from pyunitok.errors import OutputError
 Rows = list[tuple[str, str]]
 Table = list[tuple[str, ...]]  # the first row is the header
 Plot = Callable[[Any], None]  # draws on matplotlib's Axes
-INK = "#1a1b1c"  # the colour of text and axes; a page replaces it with its own
+INK = "#1a1b1c"  # the colour of text and axes in charts; pages replace it with their own colour
 INKED = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
 
 
@@ -134,7 +134,7 @@ def picture(svg: bytes, alt: str) -> str:
 
 
 def table(cells: Table, left: Sequence[int], code: int | None = None) -> str:
-    """An HTML table. The columns in `left` contain text and all others numbers; column `code` contains pieces."""
+    """An HTML table. The columns in `left` contain text, and all others numbers; column `code` contains pieces."""
 
     def row(line: tuple[str, ...], tag: str) -> str:
         marks = ["" if k in left else " class=n" for k in range(len(line))]

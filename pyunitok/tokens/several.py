@@ -1,4 +1,4 @@
-"""TokenArrays: several token files as one sequence of documents, without copying."""
+"""TokenArrays presents several token files as one sequence of documents, without copying."""
 
 from __future__ import annotations
 

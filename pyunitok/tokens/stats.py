@@ -1,4 +1,4 @@
-"""stats(): statistics of a token file: document lengths, frequent pieces, the entropy of its ids, and its inputs."""
+"""stats() computes statistics of a token file: document lengths, frequent pieces, entropy of the ids, and inputs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ class InputStats:
 class Stats:
     """Statistics of a token file. The eod counts as a token only in `tokens`, `bytes_per_token` and `inputs`.
 
-    bytes               size of the documents' text: from the ids if the model is lossless, otherwise from the manifest
+    bytes               size of the documents' text, computed from the ids if the model is lossless, otherwise from the
+                        manifest
     bytes_per_token     text bytes per token, eods included
     document_tokens     {quantile: tokens} and "mean" of the documents, without the eod
     document_bytes      {quantile: bytes} and "mean" of up to MAX_SAMPLED documents; None without a lossless model
@@ -88,7 +89,7 @@ class Stats:
 def stats(
     array: TokenArray, *, top: int = 20, threads: int | None = None, on_ids: Callable[[int], None] = lambda _: None
 ) -> Stats:
-    """Read the token file once, on several threads. Memory: as in count_ids(), and at most 8 bytes per document.
+    """Read the token file once, on several threads. Memory: as in count_ids(), plus at most 8 bytes per document.
 
     Any thread may call on_ids, with the number of tokens just counted. Raises OutputError if the .ends file is damaged.
     """
@@ -173,7 +174,8 @@ def _never_used(tokenizer: Tokenizer | None, counts: np.ndarray[Any, Any], eod: 
 
 
 def _lengths(array: TokenArray) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """int64[n]: the tokens, without the eod, of each document, or of each in a sample of at most MAX_SORTED."""
+    """int64[n]: the number of tokens, without the eod, of each document; larger files are sampled, at most MAX_SORTED
+    documents."""
     lengths = [np.empty(0, np.int64)]
     step = -(-max(len(array), 1) // MAX_SORTED)
     for d, bounds in array.runs():

@@ -1,4 +1,4 @@
-"""Presentation of Stats: rows for the terminal, charts as PNG, and a self-contained HTML page."""
+"""Presents Stats as rows for the terminal, charts in a PNG, or a self-contained HTML page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""verify(): check a token file against its manifest in parallel: hashes, ends, ids, eods, counts, metadata.
+"""verify() checks a token file against its manifest, in parallel: hashes, ends, ids, eods, counts, metadata.
 
 verify_text.py compares the decoded tokens with the inputs.
 """
@@ -158,7 +158,7 @@ def _metadata(array: TokenArray) -> Iterator[str]:
 
 
 def _ends(array: TokenArray, first: int) -> Iterator[str]:
-    """Check that the ends of the CHUNK_DOCS documents from `first` on increase and that the eod precedes each end."""
+    """Check the CHUNK_DOCS documents from `first` on: that their ends increase, and that the eod precedes each end."""
     path, eod = sidecars(array.path)[0], array.eod_id
     ends = array.ends[first : first + CHUNK_DOCS].astype(np.int64)
     before = np.concatenate((array.ends[first - 1 : first].astype(np.int64) if first else [0], ends[:-1]))

@@ -1,4 +1,4 @@
-"""verify_block(): check that the ids of a block decode to its text, or to the reference of a lossy model."""
+"""verify_block() checks that the ids of a block decode to its text or, for a lossy model, to the text's reference."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def verify_block(
     ids, id_offsets  the ids of the block's documents; if `eod`, each complete document ends with the eod
     name             the name of the input
 
-    If the model is not lossless, byte positions in messages are those in the reference.
+    If the model is not lossless, byte positions in messages refer to the reference.
     """
     n_docs = block.n_docs
     whole = n_docs - block.open_end

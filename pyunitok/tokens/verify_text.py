@@ -1,10 +1,10 @@
-"""verify_text(): check that a token file decodes to the bytes of its inputs. Both sides are streams:
+"""verify_text() checks that a token file decodes to the bytes of its inputs. Both sides are streams:
 
     inputs ──▶ readers (threads) ──▶ documents ──┐
                                                  ├─▶ compare bytes and document ends
     tokens ──▶ decoders (threads) ─▶ documents ──┘
 
-The sides are independent: files and separators delimit the documents read, and OUT.ends the documents decoded.
+The two sides are independent: files and separators delimit the documents read, OUT.ends the documents decoded.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ class Stretch:
 def sources_of(records: Sequence[InputRecord], found: Sequence[Source] | None = None) -> list[Source]:
     """The inputs of a manifest, to be read as for tokenizing.
 
-    found  the files to read, in the order of the manifest; None means the files that the manifest names. Manifests are
-           untrusted, so of these files only local regular ones are read.
+    found  the files to read, in the order of the manifest; None means the files that the manifest names. Because
+           manifests are untrusted, only local regular files that they name are read.
 
-    Raises InputError if the number of files differs from that of the inputs, or if a file cannot be read again.
+    Raises InputError if the numbers of files and inputs differ, or if a file cannot be read again.
     """
     if any(record.format not in FORMATS for record in records):
         raise InputError("the documents came from another program instead of files and cannot be read again")
@@ -198,7 +198,7 @@ class _Place:
     first: int
 
     def document(self, d: int) -> str:
-        """The d-th document of these inputs: its input, its number there, and its number in the token file."""
+        """Describes document d of these inputs: its input, its number in the input and in the token file."""
         k = d
         for record, name in zip(self.records, self.names, strict=True):
             if k < record.documents:
@@ -207,7 +207,7 @@ class _Place:
         return f"{self.names[-1]}: document {k + self.records[-1].documents} (more than {self.array.path} has)"
 
     def token(self, d: int, byte: int) -> str:
-        """The token of document d that decodes to this byte."""
+        """Describes the token of document d that decodes to this byte."""
         begin, end = self.array.bounds(self.first + d)
         for at in range(begin, end, BATCH_IDS):
             ids = np.ascontiguousarray(self.array.ids[at : min(at + BATCH_IDS, end)])

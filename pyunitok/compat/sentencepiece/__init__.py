@@ -1,4 +1,4 @@
-"""pyunitok.compat.sentencepiece: a replacement for the sentencepiece package, version 0.2.3.
+"""Replaces the sentencepiece package, version 0.2.3.
 
     import pyunitok.compat.sentencepiece as spm
 
@@ -44,7 +44,7 @@ __all__ = [
 
 
 def set_random_generator_seed(seed: int) -> None:
-    """Seed all subsequent samples; 0 <= seed < 2**32. With several threads, these depend on the order of the calls."""
+    """Seed all subsequent samples; 0 <= seed < 2**32. With several threads, samples depend on the order of calls."""
     if not 0 <= number(seed, "seed") < 1 << 32:
         raise TypeError(f"seed must be in 0..{2**32 - 1}, not {seed}")
     seeds.seed(seed)

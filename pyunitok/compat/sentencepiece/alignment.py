@@ -1,4 +1,4 @@
-"""align: map ids that were sampled with BPE-dropout to positions in the text, which C does not return."""
+"""align() maps ids that were sampled with BPE-dropout to positions in the text, which C does not return."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyunitok.vocab.vocabulary import BYTE
 
 
 def align(model: SentencePieceModel, ids: Sequence[int], normalized: bytes, offsets: Sequence[int]) -> Offsets:
-    """int64[n, 4], as from Scratch.encode_spans; `offsets` are from normalize_with_offsets.
+    """int64[n, 4], as returned by Scratch.encode_spans. `offsets` are from normalize_with_offsets.
 
     A known piece covers its own length, and a byte piece one byte. A run of unknown pieces extends to the first
     occurrence of the known pieces that follow it or, if it is the last run, to their occurrence at the end of the text.

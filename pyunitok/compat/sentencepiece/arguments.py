@@ -1,4 +1,4 @@
-"""Convert arguments (texts, ids, pieces) of all types that sentencepiece accepts, raising the same exceptions."""
+"""Converts arguments (texts, ids, pieces) of all types that sentencepiece accepts. Raises the same exceptions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _INT32 = np.iinfo(np.int32)
 
 
 def text_of(text: Any) -> bytes:
-    """Raises TypeError if it is not text, RuntimeError if it is a str with a lone surrogate."""
+    """The text as bytes. Raises TypeError if it is not text, RuntimeError if it is a str with a lone surrogate."""
     if isinstance(text, bytes):
         return text
     if not isinstance(text, str):
@@ -26,7 +26,7 @@ def text_of(text: Any) -> bytes:
 
 
 def texts_of(texts: Iterable[Any]) -> list[bytes]:
-    """Raises TypeError if an item is not text or is a str with a lone surrogate."""
+    """The texts as bytes. Raises TypeError if an item is not text or is a str with a lone surrogate."""
     return [_piece_of(text, "List elements must be str or bytes") for text in texts]
 
 
@@ -84,7 +84,7 @@ def check_ids(ids: Offsets, n_pieces: int) -> None:
 
 
 def number(value: Any, name: str) -> int:
-    """Raises TypeError if it is not an integer."""
+    """The value as int. Raises TypeError if it is not an integer."""
     try:
         return operator.index(value)
     except TypeError:

@@ -1,4 +1,4 @@
-"""Ids as read-only int32 NumPy arrays, each with its own buffer."""
+"""Converts ids to read-only int32 NumPy arrays, each with its own buffer."""
 
 from __future__ import annotations
 

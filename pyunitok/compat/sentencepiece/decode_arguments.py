@@ -1,4 +1,4 @@
-"""decode(): dispatch on the many types of input that sentencepiece accepts."""
+"""Implements decode() for the many types of input that sentencepiece accepts."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def decode_sequences(
 
 @dataclass
 class Binding:
-    """Private methods of the C++ binding that sentencepiece's own tests call. Each calls len(sequences) only once."""
+    """Those private methods of the C++ binding that sentencepiece's tests call. Each calls len(sequences) only once."""
 
     engine: Engine
     options: tuple[str, ...]

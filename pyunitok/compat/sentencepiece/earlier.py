@@ -1,4 +1,4 @@
-"""SentencePieceProcessor: the methods of sentencepiece 0.2.3, and those of 0.1 and 0.2.0 that 0.2.3 dropped."""
+"""SentencePieceProcessor has the methods of sentencepiece 0.2.3, and those of 0.1 and 0.2.0 that 0.2.3 dropped."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ def _sample_and_score_as(kind: Any) -> Any:
 
 @in_both_spellings
 class SentencePieceProcessor(CurrentProcessor):
-    """sentencepiece.SentencePieceProcessor with the same arguments, results and exceptions, on top of a Tokenizer.
+    """Replaces sentencepiece.SentencePieceProcessor, with the same arguments, results and exceptions.
 
     >>> sp = SentencePieceProcessor(model_file="llama2.model")
     >>> sp.encode("Hello world", return_type=str)
     ['▁Hello', '▁world']
 
-    The constructor's arguments are the defaults for encode. Methods that exist in 0.2.3 behave as in 0.2.3, the others
+    The constructor's arguments are the defaults for encode. Methods that exist in 0.2.3 behave as in 0.2.3, all others
     as in 0.2.0. Most methods have two spellings, such as encode_as_ids and EncodeAsIds. Threads may share a processor.
     """
 
     # ------------------------------------------------------------------------------------------- vocabularies ---
 
     def set_vocabulary(self, valid_vocab: Iterable[str | bytes]) -> bool:
-        """Restrict encoding to these pieces, single characters, and unknown, control, user-defined and byte pieces.
+        """Restrict encoding to these pieces, single characters, and all unknown, control, user-defined and byte pieces.
 
         Unlike in 0.2.0, byte pieces remain enabled, and the score of unknown characters is derived from the enabled
         pieces only.

@@ -1,4 +1,4 @@
-"""Engine: a loaded model with the operations of sentencepiece's C++ library, based on pyunitok.Tokenizer."""
+"""Engine is a loaded model with the operations of sentencepiece's C++ library, based on pyunitok.Tokenizer."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ NBEST_MAX = 512
 SPACE = "\u2581".encode()
 _NO_PIECE = 0  # the type of an id that is not in the model
 
-seeds = random.Random()  # provides one seed per sample; SetRandomGeneratorSeed reseeds it
+seeds = random.Random()  # generates one seed per sample; SetRandomGeneratorSeed reseeds it
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """nbest: sample from that many best tokenizations, or from all if negative. BPE ignores it and uses BPE-dropout."""
+    """nbest: sample from that many best tokenizations, or from all if negative; BPE models ignore it, because they use
+    BPE-dropout."""
 
     nbest: int
     alpha: float
@@ -286,7 +287,7 @@ class Engine:
     def sample_and_score(
         self, text: bytes, n: int, alpha: float, *, replacement: bool, include_best: bool
     ) -> list[EncodedText]:
-        """Samples, with log probabilities as scores."""
+        """n samples, with log probabilities as scores."""
         self.check_lattice("SampleEncodeAndScore")
         found = sample_spans(
             self.tokenizer.codec, text, n, alpha=alpha, seed=seeds.getrandbits(63), replacement=replacement,

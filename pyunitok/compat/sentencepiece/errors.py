@@ -1,4 +1,4 @@
-"""Exceptions that are also instances of the types that the various versions of sentencepiece raise."""
+"""Defines exceptions that are also instances of the types that the various versions of sentencepiece raise."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pyunitok.errors import UnitokError
 
 
 class FileError(UnitokError, OSError, RuntimeError):
-    """A file cannot be read; sentencepiece raises OSError or RuntimeError."""
+    """A file cannot be read. sentencepiece raises OSError or RuntimeError."""
 
 
 class ModelError(UnitokError, ValueError, RuntimeError):
-    """A model cannot be loaded; sentencepiece raises RuntimeError, pyunitok ValueError."""
+    """A model cannot be loaded. sentencepiece raises RuntimeError; pyunitok raises ValueError."""
 
 
 def read_file(path: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""The read-only messages of sentencepiece 0.1.97 to 0.2.1, in which begin and end count characters."""
+"""Imitates the read-only messages of sentencepiece 0.1.97 to 0.2.1, in which begin and end count characters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""sentencepiece's protobuf messages for models and for encoded text, whose strings can be bytes or str.
+"""Defines sentencepiece's protobuf messages for models and for encoded text, whose strings can be bytes or str.
 
 They have separate descriptor pools, so they do not conflict with sentencepiece's own messages.
 """
@@ -38,7 +38,7 @@ def _text_fields(string: str) -> sentencepiece_proto.Fields:
 
 
 def _model_fields() -> sentencepiece_proto.Fields:
-    """The fields in vocab/sentencepiece_proto.py, but `string` instead of `bytes` where sentencepiece has `string`."""
+    """The fields in vocab/sentencepiece_proto.py, but as in sentencepiece: most `bytes` are `string`."""
     renamed = {"SentencePiece": "ModelProto.SentencePiece"}
     ret: sentencepiece_proto.Fields = {}
     for message, fields in sentencepiece_proto.FIELDS.items():

@@ -1,4 +1,4 @@
-"""SentencePieceNormalizer: normalization with the rules of a model or a NormalizerSpec, or with a list of rules."""
+"""SentencePieceNormalizer normalizes texts by the rules of a model or a NormalizerSpec, or by a list of rules."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _named(name: Any) -> Any:
 
 
 def _charsmap_of(name: str) -> bytes:
-    """The compiled rules with this name; see charsmap.named."""
+    """The compiled rules that have this name; see charsmap.named."""
     rules = named(name, _data_dir)
     if rules is None:
         where = "" if _data_dir is None else f"{_data_dir}/"
@@ -153,7 +153,8 @@ def data_dir() -> Path | None:
 
 
 def _rules_of(norm_map: Any) -> dict[str, str]:
-    """Raises ValueError for a duplicate source or invalid UTF-8, TypeError if an item is not a pair of str or bytes."""
+    """{source: replacement}. Raises ValueError for a duplicate source or invalid UTF-8, TypeError if an item is not a
+    pair of str or bytes."""
     ret: dict[str, str] = {}
     if not arguments.is_sequence(norm_map) or isinstance(norm_map, dict):
         raise TypeError("norm_map must be a list of pairs")

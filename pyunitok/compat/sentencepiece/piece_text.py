@@ -1,7 +1,7 @@
-"""Decode pieces in Python, if some are not in the model or if their positions in the text are needed.
+"""Decodes pieces in Python, if some are not in the model or if their positions in the text are required.
 
-As in sentencepiece, there are two decoders, one for text and one for text with positions, because they strip the
-leading space of a text by different rules. If only the text is needed, ids are decoded in C.
+As in sentencepiece, there are two decoders, one for text and one for text with positions, which strip the leading space
+of a text by different rules. If only the text is required, ids are decoded in C.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""CurrentProcessor: the methods that SentencePieceProcessor has in sentencepiece 0.2.3."""
+"""CurrentProcessor has the methods of SentencePieceProcessor in sentencepiece 0.2.3."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ class CurrentProcessor(ProcessorVocabulary):
         enable_sampling  draw one of the nbest_size best tokenizations, or of all if negative, with
                          p ~ exp(alpha * score); BPE: skip merges with probability alpha
         num_threads      for lists; negative: automatic. thread_pool: a ThreadPool to use instead
-        return_bytes     return a mapping with bytes and byte offsets instead of str; None: if the text is bytes
+        return_bytes     return a mapping with bytes and byte offsets instead of str; None: do so if the text is bytes
         """
         is_usual = (
             input.__class__ is str and add_bos is None and add_eos is None and reverse is None

@@ -1,4 +1,4 @@
-"""Convert tokenizations to the requested type: ids, pieces, arrays, protos or offset mappings."""
+"""Converts tokenizations to the requested type: ids, pieces, arrays, protos or offset mappings."""
 
 from __future__ import annotations
 

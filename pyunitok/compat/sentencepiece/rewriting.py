@@ -1,4 +1,4 @@
-"""Rewriting: post-processes tokens (reverses them, adds bos and eos, replaces unknown pieces)."""
+"""Rewriting post-processes tokens: reverses them, adds bos and eos, replaces unknown pieces."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ class Rewriting:
     emit_unk_piece: bool = False
 
     def ids(self, ids: list[int]) -> list[int]:
-        """Raises ValueError if the model lacks a symbol to add."""
+        """The rewritten ids. Raises ValueError if the model lacks a symbol to add."""
         model = self.engine.model
         ids = apply(self.options, ids, model.bos_id, model.eos_id)
         return apply(self._checked_flags(), ids, model.bos_id, model.eos_id)
 
     def pieces(self, pieces: list[bytes]) -> list[bytes]:
-        """Like ids()."""
+        """The rewritten pieces. Raises ValueError like ids()."""
         pieces = apply_to_pieces(self.options, self.engine, pieces)
         flags = self._checked_flags()
         if self.emit_unk_piece:
@@ -81,7 +81,7 @@ class Rewriting:
             raise RuntimeError("add_bos, add_eos, reverse, and emit_unk_piece is not supported in proto API")
 
     def text(self, encoded: EncodedText) -> EncodedText:
-        """Applies only the options, because check_text() rejects the flags."""
+        """The rewritten text. Applies only the options, because check_text() rejects the flags."""
         if not self.options:
             return encoded
         model, tokens, end = self.engine.model, encoded.tokens, len(encoded.text)
@@ -96,7 +96,7 @@ class Rewriting:
         return self.engine.model.pieces[id_]
 
     def _checked_flags(self) -> tuple[str, ...]:
-        """The flags as options. Raises ValueError if the model lacks a symbol."""
+        """The flags as options. Raises ValueError if the model lacks a symbol to add."""
         if self.add_bos and self.engine.model.bos_id < 0:
             raise ValueError("BOS token is not defined as a control symbol in this model.")
         if self.add_eos and self.engine.model.eos_id < 0:

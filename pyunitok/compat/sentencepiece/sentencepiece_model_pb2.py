@@ -1,4 +1,4 @@
-"""A replacement for sentencepiece.sentencepiece_model_pb2: the messages of model files."""
+"""Replaces sentencepiece.sentencepiece_model_pb2, which defines the messages of model files."""
 
 from pyunitok.compat.sentencepiece.messages import model_message
 

@@ -1,4 +1,4 @@
-"""A replacement for sentencepiece.sentencepiece_pb2: the messages of encoded text."""
+"""Replaces sentencepiece.sentencepiece_pb2, which defines the messages of encoded text."""
 
 from pyunitok.compat.sentencepiece.messages import text_message
 

@@ -1,4 +1,4 @@
-"""Add CamelCase aliases of methods: encode_as_ids is also EncodeAsIds."""
+"""Adds CamelCase aliases of methods: encode_as_ids can also be called as EncodeAsIds."""
 
 from __future__ import annotations
 

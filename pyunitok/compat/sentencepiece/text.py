@@ -1,4 +1,4 @@
-"""EncodedText: a text with its tokens and their positions, convertible to a protobuf message or offset mapping."""
+"""EncodedText is a text with its tokens and their positions. It converts to a protobuf message or an offset mapping."""
 
 from __future__ import annotations
 

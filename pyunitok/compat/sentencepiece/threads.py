@@ -1,4 +1,4 @@
-"""ThreadPool, and the arguments num_threads and thread_pool."""
+"""Defines ThreadPool, and interprets the arguments num_threads and thread_pool."""
 
 from __future__ import annotations
 

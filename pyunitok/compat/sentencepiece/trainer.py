@@ -1,4 +1,4 @@
-"""SentencePieceTrainer: trains the same model as sentencepiece 0.2.3 with num_threads=1, byte for byte.
+"""SentencePieceTrainer trains the same model as sentencepiece 0.2.3 with num_threads=1, byte for byte.
 
 There are two exceptions. First, a shuffled sample (input_sentence_size) is the same in every run, whereas sentencepiece
 0.2.3 draws a different sample in every process, regardless of set_random_generator_seed(). Second, if

@@ -1,4 +1,4 @@
-"""ProcessorVocabulary: the methods of SentencePieceProcessor for ids and pieces."""
+"""ProcessorVocabulary has the methods of SentencePieceProcessor for ids and pieces."""
 
 from __future__ import annotations
 

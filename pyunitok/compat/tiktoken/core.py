@@ -1,4 +1,4 @@
-"""Encoding, tiktoken's class on top of the C library; and get_encoding(), which creates one by name."""
+"""Implements tiktoken's class Encoding with the C library, and get_encoding(), which creates an Encoding by name."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ class Encoding:
             raise KeyError(f"Invalid token for decoding: {error.args[0]}") from None
 
     def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
-        """The text of a sequence of ids. `errors` is that of bytes.decode."""
+        """The text of a sequence of ids. `errors` has the same meaning as for bytes.decode."""
         return self.decode_bytes(tokens).decode("utf-8", errors)
 
     def decode_single_token_bytes(self, token: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Read and write files of ranks as tiktoken.load does, but never from the network."""
+"""Reads and writes files of ranks as tiktoken.load does, but never from the network."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ def load_tiktoken_bpe(tiktoken_bpe_file: str | os.PathLike[str], expected_hash: 
 
 
 def dump_tiktoken_bpe(bpe_ranks: Mapping[bytes, int], tiktoken_bpe_file: str | os.PathLike[str]) -> None:
-    """Write the ranks in ascending order."""
+    """Write a file of ranks, in ascending order."""
     write_whole(Path(tiktoken_bpe_file), tiktoken.write_ranks(bpe_ranks))

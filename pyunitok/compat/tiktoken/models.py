@@ -1,4 +1,4 @@
-"""The encodings of OpenAI's models."""
+"""Maps the names of OpenAI's models to their encodings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MODEL_PREFIX_TO_ENCODING = {
 
 
 def encoding_name_for_model(model_name: str) -> str:
-    """The name of a model's encoding. Raises KeyError for an unknown model."""
+    """The name of the encoding of a model. Raises KeyError for an unknown model."""
     if model_name in MODEL_TO_ENCODING:
         return MODEL_TO_ENCODING[model_name]
     for prefix, name in MODEL_PREFIX_TO_ENCODING.items():

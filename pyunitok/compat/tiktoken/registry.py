@@ -1,4 +1,4 @@
-"""OpenAI's named encodings, read from local files."""
+"""Reads OpenAI's named encodings from local files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _R50K = ("r50k_base.tiktoken", "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c
 _P50K = ("p50k_base.tiktoken", "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069", "p50k")
 _O200K = ("o200k_base.tiktoken", "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d", "o200k")
 _ROWS = {
-    "gpt2": _Row(*_R50K, {_END: 50256}, 50257),  # gpt2's own files hold the same ranks in another format
+    "gpt2": _Row(*_R50K, {_END: 50256}, 50257),  # gpt2's own files contain the same ranks in a different format
     "r50k_base": _Row(*_R50K, {_END: 50256}, 50257),
     "p50k_base": _Row(*_P50K, {_END: 50256}, 50281),
     "p50k_edit": _Row(

@@ -57,8 +57,8 @@ class Unstable:
         return stable, found
 
     def _without_last_piece(self, tokens: list[int], text: bytes) -> tuple[list[int], bytes]:
-        """The tokens before the last piece, and the bytes of the other tokens. If the piece begins with a space token,
-        the space tokens before it belong to it."""
+        """The tokens before the last piece, and the bytes of the tokens from there on. If the last piece begins with a
+        space token, it includes the space tokens before it."""
         n = len(self.single_piece(self._last_piece(text))) if text else 0
         if n and self._is_space(tokens[-n]):
             while n < len(tokens) and self._is_space(tokens[-n - 1]):
@@ -85,7 +85,7 @@ class Unstable:
         return self._encode(data)
 
     def _up_to(self, tokens: list[int], n_bytes: int) -> tuple[int, ...]:
-        """The first tokens, which together have at least n_bytes bytes."""
+        """The fewest first tokens that together have at least n_bytes bytes."""
         for n, token in enumerate(tokens, 1):
             n_bytes -= len(self._decoder[token])
             if n_bytes <= 0:
@@ -94,7 +94,7 @@ class Unstable:
 
 
 def _last_character(data: bytes) -> bytes:
-    """The last character; empty if it is invalid."""
+    """The last character of the text; empty if it is invalid UTF-8."""
     for n in range(1, 5):
         try:
             data[-n:].decode()
