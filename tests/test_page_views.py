@@ -172,7 +172,7 @@ def test_commands_of_a_compact_index_that_only_counts(folder: Path, tmp_path: Pa
     (tmp_path / "text").write_text("quick brown fox jumps over")
     done = commands.run(tmp_path, "search", "counts", "--spans", "text", "--json")
     span = json.loads(done.stdout)["spans"][0]
-    assert (span["document"], span["source"]) == (-1, None)
+    assert (span["document"], span["source"]) == (None, None)
 
 
 # ------------------------------------------------------------------------------------------------------- in a browser
@@ -265,6 +265,16 @@ def test_terms_together_in_a_browser(page: Any, address: str) -> None:
     page.wait_for_url("**within=1**")
     page.wait_for_function("() => document.querySelector('#together')?.innerText.includes('within 1 tokens')")
     assert page.inner_text("#view tbody").split()[:1] == ["Fuchs|dog"]
+
+
+@pytest.mark.slow
+def test_comparing_words_in_a_browser(page: Any, address: str, client: TestClient) -> None:
+    """Regression: in the modes for words, Compare showed the counts of the exact texts."""
+    open_view(page, address, "q=FOX&q=DOG&mode=case&view=compare", "tbody tr:nth-child(2)")
+    n_words = answer(client, "word_list", limit=0)["count"]
+    for row, word in ((1, "fox"), (2, "dog")):
+        assert cells(page, row)[2] == str(n_of(word))
+        assert float(cells(page, row)[3].replace(",", "")) == round(1e6 * n_of(word) / n_words)
 
 
 @pytest.mark.slow

@@ -140,7 +140,7 @@ def examples(tmp_path_factory, rwkv) -> Path:
                           ["books", "-o", "more.u16"],
                           *(["corpus", "-o", "ids.u16", "--shard", f"{k}/8"] for k in range(8))):  # fmt: skip
             command(["tokenize", *arguments])
-        command(["index", "ids.u16", "-o", "idx"])
+        command(["index", "ids.u16", "-o", "idx", "--words", "--fields", "lang,year"])
     return folder
 
 

@@ -28,7 +28,7 @@ DOCS = ROOT / "tools/docs"
 SAMPLE = ROOT / "tests/data/sample.jsonl.zst"
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 PHONE, DESK = {"width": 390, "height": 800}, {"width": 1280, "height": 800}
-SCREENSHOTS = {"search": "?q=first+train"}  # file: page
+SCREENSHOTS = {"search": "?q=first+train", "dispersion": "?q=train&mode=case&view=dispersion"}  # file: page
 
 
 def build(out: Path) -> None:
@@ -80,7 +80,8 @@ def faults(page: Any, out: Path) -> Iterator[str]:
 
 def take_screenshots() -> None:
     with tempfile.TemporaryDirectory() as folder, browser() as opened:
-        for words in (["tokenize", SAMPLE, "-o", "ids.u16"], ["index", "ids.u16", "-o", "idx"]):
+        index = ["index", "ids.u16", "-o", "idx", "--words", "--fields", "meta.lang"]
+        for words in (["tokenize", SAMPLE, "-o", "ids.u16", "--metadata"], index):
             subprocess.run([sys.executable, "-m", "pyunitok", *words], cwd=folder, check=True)
         serving = [sys.executable, "-m", "pyunitok", "serve", "idx", "--port", "0"]
         with Popen(serving, cwd=folder, text=True, stdout=PIPE, stderr=STDOUT) as server:

@@ -34,15 +34,27 @@ export async function drawSources(place, s) {
   place.append(tools(note, downloads(request, { ...parameters, limit: page.MAX_HITS })), table(["source", "", ["count"], ["documents"]], rows, "sources"));
 }
 
+// The counts of several queries, and per million tokens, or words in the modes for words.
 export async function drawCompare(place, s) {
-  const queries = [...s.queries];
-  const answer = await ask("count", { q: queries });
-  const most = Math.max(1, ...answer.counts.map((row) => row.count));
-  const rows = answer.counts.map((row, i) => [
+  const { counts, total } = s.mode ? await countsOfWords(s) : await countsOfTexts(s);
+  const most = Math.max(1, ...counts.map((row) => row.count));
+  const rows = counts.map((row, i) => [
     link({ queries: [row.query], view: "hits" }, { dir: "auto" }, visible(row.query)), bar(row.count, most), (row.approx ? "≥ " : "") + number.format(row.count),
-    rate((1e6 * row.count) / Math.max(1, answer.tokens)), remover(queries, i, row.query),
+    rate((1e6 * row.count) / Math.max(1, total)), remover(s.queries, i, row.query),
   ]);
-  place.append(adder(queries, "Compare with", downloads("count", { q: queries })), table(["phrase", "", ["count"], ["per million"], [""]], rows));
+  const links = s.mode ? null : downloads("count", { q: s.queries });
+  place.append(adder(s.queries, "Compare with", links), table(["phrase", "", ["count"], [s.mode ? "per million words" : "per million"], [""]], rows));
+}
+
+async function countsOfTexts(s) {
+  const answer = await ask("count", { q: s.queries });
+  return { counts: answer.counts, total: answer.tokens };
+}
+
+async function countsOfWords(s) {
+  const found = await Promise.all(s.queries.map((q) => ask("word_count", { q, ...page.modeOf(s) })));
+  const words = await ask("word_list", { limit: 0 });
+  return { counts: found.map((row, i) => ({ ...row, query: s.queries[i] })), total: words.count };
 }
 
 // A form that adds another query to the state.

@@ -84,7 +84,7 @@ export async function drawSpans(place, s) {
   const answer = await ask("spans", parameters);
   const rows = answer.spans.map((span) => [
     make("td", { class: "path" }, link({ queries: [span.text], view: "hits", mode: isNormalized(s) ? "case" : "", text: page.textOf(s) }, {}, make("bdi", {}, flat(span.text)))), number.format(span.end - span.begin), number.format(span.count),
-    span.document < 0 ? "" : link({ document: span.document, begin: 0, end: 0 }, {}, String(span.document)),
+    span.document === null ? "" : link({ document: span.document, begin: 0, end: 0 }, {}, String(span.document)),
   ]);
   const n = rows.length, summary = n ? `${number.format(n)} ${n === 1 ? "part" : "parts"} of at least 24 bytes also ${n === 1 ? "occurs" : "occur"} in the corpus` : "No part of at least 24 bytes of this text occurs in the corpus.";
   place.append(tools(make("span", {}, summary), answer.approx ? make("span", { class: "quiet" }, page.CUT_SHORT) : null, downloads("spans", parameters)), n ? table(["part", ["bytes"], ["count"], ["document"]], rows, "spans") : "");
