@@ -225,17 +225,47 @@ int32_t build_encoder(unitok_model *m, unitok_error *error)
     return UNITOK_OK;
 }
 
-/* Whether building the encoder of a checked spec can fail only for lack of memory. Listed merges
- * have additional rules, and checking those takes as long as building. Each test here corresponds
- * to one in an encoder, and a model that passes all of them can be completed later. A test here may
- * be stricter than the encoder's: then the encoder is built immediately and decides. */
-static int is_sound(const unitok_spec *spec)
+/* Whether this id has a piece that an encoder can produce. */
+static int has_matching_piece(const unitok_model *m, int64_t id)
 {
+    return id >= 0 && id < m->info.n_ids && m->piece_offsets[id + 1] > m->piece_offsets[id] &&
+           can_match(m->types[id], m->flags);
+}
+
+/* Whether the listed merges join pieces to pieces. Models that work on characters have more rules
+ * for their merges, and checking those takes as long as building. */
+static int has_sound_merges(const unitok_model *m)
+{
+    const unitok_spec *spec = &m->spec;
+    int64_t n = spec->n_merges;
+    if (!(spec->flags & UNITOK_BYTES) || m->unknown_id >= 0 || n >= BPE_NO_MERGE) return 0;
+    for (int64_t k = 0; k < n; k++) {
+        int64_t left = spec->merges[k], right = spec->merges[n + k], n_left, n_right, n_bytes;
+        int64_t merged = spec->merges[2 * n + k];
+        if (!has_matching_piece(m, left) || !has_matching_piece(m, right) ||
+            !has_matching_piece(m, merged))
+            return 0;
+        const uint8_t *l = piece_of(m, left, &n_left), *r = piece_of(m, right, &n_right);
+        const uint8_t *both = piece_of(m, merged, &n_bytes);
+        if (n_left + n_right != n_bytes || memcmp(both, l, (size_t)n_left) != 0 ||
+            memcmp(both + n_left, r, (size_t)n_right) != 0)
+            return 0;
+    }
+    return 1;
+}
+
+/* Whether building the encoder of a checked spec can fail only for lack of memory. Each test here
+ * corresponds to one in an encoder, and a model that passes all of them can be completed later. A
+ * test here may be stricter than the encoder's: then the encoder is built immediately and
+ * decides. */
+static int is_sound(const unitok_model *m)
+{
+    const unitok_spec *spec = &m->spec;
     int64_t n = spec->n_pieces;
     /* The encoder needs a symbol for each piece and each character, and all but 256 characters have
      * at least two bytes. */
-    if (spec->flags & UNITOK_LISTED_MERGES || n + spec->offsets[n] / 2 + 256 >= BPE_SYMBOLS_MAX)
-        return 0;
+    if (n + spec->offsets[n] / 2 + 256 >= BPE_SYMBOLS_MAX) return 0;
+    if (spec->flags & UNITOK_LISTED_MERGES && !has_sound_merges(m)) return 0;
     for (int64_t k = 0; k < n; k++) {
         double score = spec->scores ? spec->scores[k] : 0;
         if (!(fabs(score) <= UNIGRAM_SCORE_MAX)) return 0;
@@ -277,7 +307,7 @@ int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
                                 (int64_t)(sizeof(cut_pattern) - sizeof(cut_table));
     m->info.unknown_id = m->unknown_id;
     m->info.is_compact = m->compact;
-    if (!is_sound(&m->spec)) return build_encoder(m, error);
+    if (!is_sound(m)) return build_encoder(m, error);
     return UNITOK_OK;
 }
 
