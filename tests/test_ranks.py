@@ -57,6 +57,15 @@ def test_random_texts(tokenizer: Tokenizer, reference: Any, text: str) -> None:
     assert tokenizer.decode(ids) == text
 
 
+def test_words_that_share_slots_of_the_memo(tokenizer: Tokenizer, reference: Any) -> None:
+    """50,000 words in 262,144 slots; entries with many ids are elsewhere, and each word occurs three times."""
+    rng = random.Random(7)
+    words = ["".join(rng.choices("thenadqx", k=rng.randint(4, 14))) for _ in range(50_000)] * 3
+    rng.shuffle(words)
+    text = " ".join(words)
+    assert tokenizer.encode(text).tolist() == reference.encode_ordinary(text)
+
+
 def test_special_tokens(tokenizer: Tokenizer) -> None:
     text = "a<|end|>xyz<|endoftext|><|end|>"
     ids = tokenizer.encode(text).tolist()
