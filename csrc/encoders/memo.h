@@ -49,7 +49,7 @@ typedef struct memo {
     int64_t n_missed;    /* the number of misses */
 } memo;
 
-#define MEMO_BATCH 32 /* segments that are looked up together */
+#define MEMO_BATCH 64 /* segments whose slots are prefetched together */
 
 /* How many bytes went through the memo, and how many of them it missed, since an encoding path last
  * read and reset both counts. */
