@@ -234,6 +234,37 @@ void unitok_search_contexts(const void *ids, int32_t id_bytes, const uint8_t *da
                             const int64_t *offsets, const unitok_search_hit *hits, int64_t n_hits,
                             int64_t before, int64_t after, uint8_t *out, int64_t *bounds);
 
+/* ----------------------------------------------------------------------------------- Words ---- */
+
+/* counts[w] += how often word w occurs in words[begins[k]..ends[k]), k < n_ranges. Returns 1, or 0
+ * if a word is not less than n_words; some words are then not counted. */
+int32_t unitok_words_count(const uint32_t *words, const int64_t *begins, const int64_t *ends,
+                           int64_t n_ranges, int64_t n_words, int64_t *counts);
+
+#define UNITOK_WORDS_MAX_PLACES 64
+#define UNITOK_WORDS_MAX_SPAN 256
+
+/* A query: words that follow each other, with gaps between them. */
+typedef struct unitok_words_query {
+    /* [0..n_words-1]: bit k is set if place k accepts the word. No place accepts word 0, the end of
+     * a document */
+    const uint64_t *places;
+    const uint8_t *first; /* bit w % 8 of first[w / 8]: whether place 0 accepts word w */
+    int64_t n_words;
+    int32_t n_places; /* 1 to UNITOK_WORDS_MAX_PLACES */
+    int32_t span;     /* words of the longest match, at most UNITOK_WORDS_MAX_SPAN */
+    /* [0..n_places-2]: least[k] to most[k] other words are between places k and k + 1 */
+    const int32_t *least, *most;
+} unitok_words_query;
+
+/* Lists the matches in words[0..n-1] that begin at *io_at to end - 1, for each beginning the
+ * shortest: words begins[i] to ends[i] - 1. Advances *io_at to `end`, or to less if there are
+ * `capacity` matches. Returns their number, or -1 if a word is not less than n_words. Takes about a
+ * nanosecond per word. */
+int64_t unitok_words_find(const uint32_t *words, int64_t n, const unitok_words_query *query,
+                          int64_t end, int64_t *io_at, int64_t *begins, int64_t *ends,
+                          int64_t capacity);
+
 /* --------------------------------------------------------------------------- Compact index ---- */
 
 /* A compressed suffix array, which also contains the text: see csrc/suffix/compact.h. Symbols are

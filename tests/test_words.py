@@ -21,6 +21,7 @@ import pyunitok
 from pyunitok import Tokenizer, open_index
 from pyunitok.cli import cli
 from pyunitok.errors import InputError, LimitError, PatternError
+from pyunitok.index import word_matches
 from pyunitok.index.build import build_index
 from pyunitok.index.columns import Columns, write_columns
 from pyunitok.index.lexicon import BOTH, CASE, Folding, sort_key
@@ -110,9 +111,12 @@ def test_queries_equal_a_linear_search(
     tests = [oracle.accepts(item, case, accents, wild) for item, _ in items]
     options = WordOptions(ignore_case=case, ignore_accents=accents, wildcards=wild)
     expected = oracle.matches(documents, tests, gaps)
-    assert index.words.count(query, options) == len(expected)
-    hits = index.words.find(query, 30, 0, "text", options=options)
-    assert hits.total == len(expected) and places(index, hits) == in_bytes(texts, expected[:30])
+    for share in (word_matches.SCAN_SHARE, 1):  # words are read in order, or around the rarest
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(word_matches, "SCAN_SHARE", share)
+            assert index.words.count(query, options) == len(expected)
+            hits = index.words.find(query, 30, 0, "text", options=options)
+        assert hits.total == len(expected) and places(index, hits) == in_bytes(texts, expected[:30])
     found = index.words.documents(query, options)
     assert dict(zip(found.documents.tolist(), found.counts.tolist(), strict=True)) == Counter(d for d, *_ in expected)
     for after, name in ((True, "next"), (False, "previous")):
@@ -245,6 +249,9 @@ def test_damaged_files_are_errors(tmp_path: Path) -> None:
             try:
                 words = open_index(tmp_path / "idx").words
                 words.count("the [0-1] f*", options)
+                with pytest.MonkeyPatch.context() as patched:
+                    patched.setattr(word_matches, "SCAN_SHARE", 1)
+                    words.count("the [0-1] f*", options)
                 words.find("the", 5, 0, "R1", options=options)
                 words.find("f*", 5, 0, "text", options=options)
                 words.next("the")

@@ -2,7 +2,7 @@
 
 There are two methods. If places follow each other without gaps and few combinations of words are possible, each
 combination is found by binary search in the suffix array. Otherwise all occurrences of the rarest place are read, and
-the words around them are compared with the other places:
+the words around them are compared with the other places; if there are many, it is faster to read all words in order:
 
     the [0-1] fox     the ─┬─ fox              starts = places of the rarest word, minus the possible distances
                            └─ any ─ fox        reached[k, d]: a match of the first words can end d words after start k
@@ -16,11 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from pyunitok._c.words import find_gapped
 from pyunitok.index.hits import CHUNK, Int64s
 from pyunitok.index.word_query import WordQuery
 from pyunitok.index.word_shard import WordShard
 
 MAX_COMBINATIONS = 1 << 18
+SCAN_SHARE = 1 / 1024  # of the words; if the rarest place has a larger share, all are read
 READ_COST = 4  # reading an occurrence costs a quarter as much as searching for a combination
 
 
@@ -89,11 +91,23 @@ def find_words(shard: WordShard, query: WordQuery) -> ShardMatches:
             lo, hi = lo[hi > lo], hi[hi > lo]
         else:
             return ShardMatches(shard, lo, hi, len(query.places), _NONE, _NONE)
+    if sizes[rarest] > SCAN_SHARE * len(shard):
+        return _scanned(shard, query)
     parts = list(_around(shard, query, rarest))
     begins = np.concatenate([_NONE, *(part[0] for part in parts)])
     ends = np.concatenate([_NONE, *(part[1] for part in parts)])
     begins, first = np.unique(begins, return_index=True)  # a start can be near two occurrences of the rarest word
     return ShardMatches(shard, None, _NONE, 0, begins, ends[first])
+
+
+def _scanned(shard: WordShard, query: WordQuery) -> ShardMatches:
+    parts = [(_NONE, _NONE)]
+    for found in find_gapped(shard.words, query.places, query.gaps, shard.n_words):
+        if found is None:
+            raise shard.damaged()
+        parts.append(found)
+    begins, ends = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return ShardMatches(shard, None, _NONE, 0, begins, ends)
 
 
 def _around(shard: WordShard, query: WordQuery, rarest: int) -> Iterator[tuple[Int64s, Int64s]]:

@@ -16,13 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from pyunitok._c.words import MAX_PLACES, MAX_SPAN
 from pyunitok.corpus.words import word_bounds
 from pyunitok.errors import LimitError
 from pyunitok.index.hits import Int64s
 from pyunitok.index.lexicon import Folding, WordLexicon
 
-MAX_PLACES = 64
-MAX_SPAN = 256  # words from the first to the last, gaps included
 _GAP = re.compile(r"\[(\d{1,3})(?:-(\d{1,3}))?\]")
 
 

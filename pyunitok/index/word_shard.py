@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import xxhash
 
+from pyunitok._c.words import count_words
 from pyunitok.errors import InputError
 from pyunitok.index.columns import Columns
 from pyunitok.index.hits import Int64s
@@ -114,11 +115,10 @@ class WordShard:
             raise self.damaged()
         return found
 
-    def counted(self, words: Array) -> Int64s:
-        """How often each id occurs in a part of `words`."""
-        if len(words) and int(words.max()) >= self.n_words:
+    def add_counts(self, begins: Int64s, ends: Int64s, counts: Int64s) -> None:
+        """Adds to `counts` how often each id occurs among the words begins[k]:ends[k]."""
+        if not count_words(self.words, begins, ends, counts):
             raise self.damaged()
-        return np.bincount(words, minlength=self.n_words)
 
     def positions(self, ranks: Int64s) -> Int64s:
         """The places of the suffixes of these ranks."""

@@ -25,7 +25,7 @@ from pyunitok.index.word_query import EXACT, WordOptions
 
 MAX_WINDOW = 50
 MAX_PARTS = 10_000
-READ = 1 << 22  # words at a time
+RANGES = 1 << 12  # of documents, counted per call
 KEYNESS = ("log_likelihood", "simple_maths", "diff", "log_ratio")
 
 
@@ -137,15 +137,9 @@ def counts_in(index: Index, chosen: Mask) -> Int64s:
         inside = chosen[first : first + len(shard.ends)]
         edges = np.flatnonzero(np.diff(np.concatenate(([False], inside, [False])).astype(np.int8)))
         starts = np.concatenate(([0], shard.ends.astype(np.int64) + 1))
-        waiting, n_waiting = list[Any](), 0
-        for begin, end in zip(starts[edges[::2]].tolist(), starts[edges[1::2]].tolist(), strict=True):
-            for at in range(begin, end, READ):
-                waiting.append(shard.words[at : min(end, at + READ)])
-                n_waiting += len(waiting[-1])
-                if n_waiting >= READ:
-                    counts += shard.counted(np.concatenate(waiting))
-                    waiting, n_waiting = [], 0
-        counts += shard.counted(np.concatenate([*waiting, np.empty(0, np.uint32)]))
+        begins, ends = starts[edges[::2]], starts[edges[1::2]]
+        for at in range(0, len(begins), RANGES):
+            shard.add_counts(begins[at : at + RANGES], ends[at : at + RANGES], counts)
     counts[0] = 0
     return counts
 

@@ -1,0 +1,72 @@
+/* words.c - counts of words in parts of an index, and a linear search for words with gaps between
+ * them */
+
+#include <string.h>
+
+#include "ground/common.h"
+#include "unitok_search.h"
+
+int32_t unitok_words_count(const uint32_t *words, const int64_t *begins, const int64_t *ends,
+                           int64_t n_ranges, int64_t n_words, int64_t *counts)
+{
+    for (int64_t k = 0; k < n_ranges; k++) {
+        for (int64_t i = begins[k]; i < ends[k]; i++) {
+            if (words[i] >= n_words) return 0;
+            counts[words[i]]++;
+        }
+    }
+    return 1;
+}
+
+/* The number of words of the shortest match that begins with word 0 of n words, or 0 if there is
+ * none. Place by place, computes the distances from word 0 at which a match of the places so far
+ * can end. */
+static int32_t shortest(const uint32_t *words, int32_t n, const unitok_words_query *query)
+{
+    uint8_t is_end[UNITOK_WORDS_MAX_SPAN] = {1};
+    int32_t low = 0, high = 0; /* the smallest and the largest distance in is_end */
+    for (int32_t k = 1; k < query->n_places; k++) {
+        uint8_t next[UNITOK_WORDS_MAX_SPAN];
+        int32_t least = query->least[k - 1], most = query->most[k - 1];
+        int32_t first = low + 1 + least, last = high + 1 + most;
+        int32_t next_low = -1, next_high = -1;
+        if (last > n - 1) last = n - 1;
+        memset(next, 0, sizeof next);
+        for (int32_t to = first; to <= last; to++) {
+            if (!(query->places[words[to]] >> k & 1)) continue;
+            int32_t from = to - 1 - most < low ? low : to - 1 - most;
+            while (from <= high && from <= to - 1 - least && !is_end[from]) from++;
+            if (from > high || from > to - 1 - least) continue;
+            next[to] = 1;
+            if (next_low < 0) next_low = to;
+            next_high = to;
+        }
+        if (next_low < 0) return 0;
+        memcpy(is_end, next, sizeof is_end);
+        low = next_low, high = next_high;
+    }
+    return low + 1;
+}
+
+int64_t unitok_words_find(const uint32_t *words, int64_t n, const unitok_words_query *query,
+                          int64_t end, int64_t *io_at, int64_t *begins, int64_t *ends,
+                          int64_t capacity)
+{
+    int64_t n_found = 0, at = *io_at;
+    for (; at < end && n_found < capacity; at++) {
+        uint32_t word = words[at];
+        if (word >= query->n_words) return -1;
+        if (!(query->first[word >> 3] >> (word & 7) & 1)) continue;
+        int32_t inside = 1; /* words to the end of the document, at most the span */
+        while (inside < query->span && at + inside < n && words[at + inside]) {
+            if (words[at + inside] >= query->n_words) return -1;
+            inside++;
+        }
+        int32_t size = shortest(words + at, inside, query);
+        if (!size) continue;
+        begins[n_found] = at;
+        ends[n_found++] = at + size;
+    }
+    *io_at = at;
+    return n_found;
+}
