@@ -82,7 +82,7 @@ def pickled(tok: Tokenizer, folder: Path) -> Tokenizer:
 
 
 def test_windows() -> None:
-    """A long text is read in windows, each from its end, and pieces span their edges."""
+    """Long texts are read in windows, each from end to start, and some pieces span the edges."""
     rng = random.Random(5)
     pieces = {byte: k for k, byte in enumerate(BYTES)}
     for n in (257, 300, 40_000):
@@ -95,7 +95,7 @@ def test_windows() -> None:
 
 
 def test_units_that_must_stay_free() -> None:
-    """Regression: base 0 leads to these units. If one was in use, every leaf had a child, and walks did not end."""
+    """Regression: leaves have base 0. If a unit it leads to was in use, they had a child, and walks did not end."""
     data = file_of(small())
     for at in (97, 255):
         bad = bytearray(data)

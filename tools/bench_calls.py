@@ -50,7 +50,7 @@ def many(function: Callable[[Any], Any], arguments: Iterable[Any]) -> Any:
 
 
 def add_times(report: Report, cells: Mapping[str, str], seconds: Seconds, target: float, n: int = 1) -> None:
-    """Add a row with µs per call, or ms if n is 1, and the ratios to the peer. The target is for the last ratio."""
+    """Add a row with µs per call (ms if n is 1) and the ratios to the peer. The target applies to the last ratio."""
     peer, *_ = seconds
     unit, scale = ("us", 1e6 / n) if n > 1 else ("ms", 1e3)
     times = {f"{name}_{unit}": statistics.median(items) * scale for name, items in seconds.items()}
@@ -71,7 +71,8 @@ def single(bench: Bench, models: tuple[str, ...]) -> Report:
     """Time single calls: encode() of 100-byte strings compared with pyrwkv-tokenizer.
 
     Encodes 10,000 strings of each corpus, and one string 10,000 times. `inner` is the compiled object inside
-    pyrwkv's class, which saves a Python call. With --model: encode, decode and others compared with sentencepiece.
+    pyrwkv's class, which saves a Python call. With --model: encode, decode and other methods compared with
+    sentencepiece.
     """
     if models:
         return _calls_of_models(bench, models)
@@ -111,10 +112,10 @@ def _calls_of_models(bench: Bench, models: Iterable[str]) -> Report:
 
 @benchmark(7, models_option)
 def load(bench: Bench, models: tuple[str, ...]) -> Report:
-    """Open a model: native and text vocabulary compared with the constructor of pyrwkv-tokenizer.
+    """Time opening a native and a text vocabulary, compared with the constructor of pyrwkv-tokenizer.
 
-    Fresh processes import the module untimed; imports that opening causes are timed. With --model: open that model,
-    also from a pickle, compared with sentencepiece.
+    Fresh processes import the module before timing starts; imports triggered by opening are timed. With --model: open
+    that model, also from a pickle, compared with sentencepiece.
     """
     report = bench.report("load: a model ready to encode, one core")
 

@@ -1,8 +1,8 @@
 /* pattern_linear.c - rejects patterns that take quadratic time on some texts
  *
  * An attempt may read far beyond the end of its match. The next attempt begins at that end and reads
- * the same characters, so a pattern such as [ab]*c|a takes O(n^2) on a^n. Reading is linear if only a
- * limited number of late attempts (pattern_check.c) can pass the same position:
+ * the same characters, so a pattern such as [ab]*c|a takes O(n^2) on a^n. Reading takes linear
+ * time if only a limited number of late attempts (pattern_check.c) can pass the same position:
  *
  *     text       a a a a a a a a a a
  *     attempt 0  █▒▒▒▒▒▒▒▒▒▒          █ its match   ▒ late

@@ -32,7 +32,7 @@ typedef struct pair_counter {
     counted_pair *slots;
     int64_t n;
     int bits;
-    int64_t begin, end, at; /* of the text's slots */
+    int64_t begin, end, at; /* slots of the text */
     int64_t level;
 } pair_counter;
 

@@ -5,11 +5,11 @@
  * entry reaches the top, its count is corrected, and the entry sinks to its place. Updating entries
  * in place would need a table of their positions, and most pairs never come near the top.
  *
- * In the example of bpe.c:
+ * In the example in bpe.c:
  *
  *     heap              (e, s) 9    (s, t) 9    (w, e) 8    (l, o) 7 ...
  *     take              (e, s) is up to date and is merged; (es, t) 9 is pushed
- *     take              the entry of (s, t) has 9, but the pair has 0: the entry is corrected and sinks
+ *     take              the entry of (s, t) says 9, but the count is 0: the entry is corrected and sinks
  *                       (es, t) is up to date and is merged */
 #pragma once
 

@@ -1,9 +1,9 @@
 /* bpe_replay.h - repeats the merges of an earlier training run, unit by unit
  *
  * In a unit, the earliest merge that its neighbouring symbols allow is made first, at its leftmost
- * position. A merge makes only later merges possible, because each of these has the new symbol as
- * one of its two. So the result is that of making one merge after another in all units, but needs
- * neither counts nor positions of pairs.
+ * position. A merge can enable only later ones, because these contain its new symbol. So the result
+ * is the same as making one merge after another in all units, but without counts or positions of
+ * pairs.
  *
  * A checkpoint therefore needs only the list of merges: two numbers and a count for each. The
  * replay touches each unit once, instead of each position of each pair. */

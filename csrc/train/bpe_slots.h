@@ -22,7 +22,7 @@ typedef struct bpe_text {
     uint32_t *slots; /* [0..n-1]; the first and the last are 0 */
     int64_t n;
     levels levels;
-    int64_t n_characters; /* how many symbols are characters: the first ones */
+    int64_t n_characters; /* the number of symbols that are characters; they come first */
 } bpe_text;
 
 /* Returns 1 + the number of the symbol that ends before `slot`, and its first slot in *ret_slot; 0
@@ -45,7 +45,7 @@ INLINE void slots_join(uint32_t *slots, uint32_t slot, uint32_t n_left, uint32_t
     slots[slot + n_all - 1] = TAIL | n_all;
 }
 
-/* The slot after the symbol, or the 0, that begins at `slot`. */
+/* The slot after the symbol or the 0 at `slot`. */
 INLINE int64_t slot_after(const bpe_text *text, const symbol_list *symbols, int64_t slot)
 {
     uint32_t value = text->slots[slot];

@@ -13,7 +13,7 @@ from pyunitok.errors import OptionError
 UNITS = ("words", "bytes", "tokens")
 ACTIONS = ("drop", "cut", "mark", "report")
 MEASURES = ("units", "grams", "idf")
-OVER_HALF = 0.5 + 2**-30  # just over a half, but below any share of fewer than 2^29 units that is over a half
+OVER_HALF = 0.5 + 2**-30  # over 1/2, but below k/n for all k > n/2 and n < 2^29 units
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,18 +22,19 @@ class Rule:
 
     unit, n      compare n-grams of `n` words, bytes or tokens; corpus/words.py defines words, which are compared after
                  str.casefold()
-    folded       compare tokens of the text in lower case (ASCII), with a space for punctuation and white space
+    folded       compare tokens of lower-case (ASCII) words without punctuation, each preceded by one space
     paragraphs   compare each line of an item separately
     fields       compare only these fields of a benchmark, if it has any of them
     min_item     a text with fewer units is not tested
     min_units    a text with fewer than n units is compared in full if it has at least min_units; shorter texts are not
                  tested. None: n, but at most 8
     min_share    a document is contaminated if n-grams that it contains make up this share of a text; 0: any n-gram
+                 suffices
     measure      the unit of shares. units: the units that n-grams cover. grams: n-grams. idf: n-grams, each weighted by
                  the logarithm of the number of texts divided by the number of texts with this n-gram
     perfect      (a, b): texts of up to a units require a share of 1; for longer texts, the share falls to min_share at
                  b units
-    max_common   ignore n-grams that occur in more documents; this requires a second pass. None: ignore none
+    max_common   ignore n-grams that occur in more documents than this; this requires a second pass. None: ignore none
     set_share    act only on benchmarks with more than this share of contaminated items; this requires a second pass
     action       drop: drop contaminated documents. cut: remove the n-grams and cut_around characters on each side,
                  and write the remaining pieces of at least min_piece characters as documents; drop documents with more
@@ -70,14 +71,14 @@ class Rule:
         return 1 if self.max_common is None and self.set_share is None else 2
 
     def least_shares(self, n_units: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """The smallest share of texts of these sizes that contaminates a document."""
+        """For texts of these sizes, the smallest share that contaminates a document."""
         if self.perfect is None:
             return np.full(len(n_units), self.min_share)
         ret: np.ndarray[Any, Any] = np.interp(n_units, self.perfect, (1.0, self.min_share))
         return ret
 
     def check(self) -> None:
-        """OptionError for a value that is out of range."""
+        """Raise OptionError if a value is out of range."""
         for name, value, values in (
             ("unit", self.unit, UNITS), ("action", self.action, ACTIONS), ("measure", self.measure, MEASURES)
         ):  # fmt: skip
@@ -98,7 +99,7 @@ class Rule:
         if self.max_common is not None and self.set_share is not None:
             raise OptionError("set_share uses the first pass, so it requires max_common None (--max-common none)")
         if self.folded and self.unit != "tokens":
-            raise OptionError("only tokens can be folded; words always are")
+            raise OptionError("folded requires unit tokens; words are always compared case-folded")
 
 
 # gpt3: Brown et al. 2020 (arXiv 2005.14165), appendix C: 13 lower-case words without punctuation are removed with
@@ -113,8 +114,8 @@ class Rule:
 # tulu3: Lambert et al. 2024 (arXiv 2411.15124) and decontamination/ of github.com/allenai/open-instruct: documents
 # whose 8-grams cover more than half of an item, for evaluations with more than 2 % of their items matched.
 # palm: Chowdhery et al. 2022 (arXiv 2204.02311), section 8: items with at least 70 % of their 8-grams in the corpus.
-# llama2: Touvron et al. 2023 (arXiv 2307.09288), appendix A.6: items with at least 80 % of their tokens in common
-# n-grams of 10 or more. Not implemented: n-grams that differ in up to 4 tokens.
+# llama2: Touvron et al. 2023 (arXiv 2307.09288), appendix A.6: items with at least 80 % of their tokens in n-grams
+# of 10 or more tokens that the corpus contains. Not implemented: n-grams that differ in up to 4 tokens.
 PRESETS: dict[str, dict[str, Any]] = {
     "gpt3": {"unit": "words", "n": 13, "min_units": 13, "max_common": 10, "action": "cut", "cut_around": 200,
              "min_piece": 200, "max_pieces": 10},

@@ -30,8 +30,8 @@ class PendingDocuments:
         return len(self._ends) - 1 - self.next
 
     def put(self, block: Block, split: Split) -> bool:
-        """Put more documents into the block, which has MAX_DOCS + 1 offsets. Returns False if nothing fits or is
-        left."""
+        """Put more documents into the block, which has MAX_DOCS + 1 offsets. Returns False if nothing fits or nothing
+        is left."""
         return bool(len(self)) and (self._put_complete(block) or self._put_piece(block, split))
 
     def _put_complete(self, block: Block) -> bool:

@@ -87,7 +87,7 @@ class Journal:
 
     @property
     def n_inputs_read(self) -> int | None:
-        """The number of inputs that are completely in the output; later ones may change. None: no input may change."""
+        """The number of inputs whose output is complete; later inputs may change. None: no input may change."""
         position = self.progress.get("position")
         n_read = position.get("source") if isinstance(position, dict) else None
         return n_read if self.manifest is None and type(n_read) is int and n_read >= 0 else None
@@ -112,7 +112,7 @@ def to_hashed(values: dict[str, Any]) -> Hashed:
     hashed = msgspec.convert(values, Hashed)
     n_whole, n_rest = divmod(hashed.n_bytes, hashing.HASH_CHUNK_BYTES)
     if n_whole < 0 or (hashed.all_digests() and (len(hashed.digests) != n_whole or bool(hashed.rest) != bool(n_rest))):
-        raise ValueError(f"{hashed.n_bytes} bytes cannot have {len(hashed.digests)} hashes")
+        raise ValueError(f"{hashed.n_bytes} bytes do not match {len(hashed.digests)} hashes")
     return hashed
 
 

@@ -41,12 +41,12 @@ _LineOf = Callable[[int], int]  # piece index -> line, called for messages only
 
 
 def looks_like_text(head: bytes) -> bool:
-    """Whether `head` begins the text form, valid or not."""
+    """Whether `head` looks like the start of the text form, even if invalid."""
     return re.match(rb"[0-9]+ b?['\"]", head) is not None
 
 
 def looks_like_json(head: bytes) -> bool:
-    """Whether `head` begins the JSON form: an object whose first value is a number."""
+    """Whether `head` looks like the start of the JSON form: an object whose first value is a number."""
     return re.match(json_text.FIRST_KEY + rb"-?[0-9]", head, re.DOTALL) is not None
 
 
@@ -162,7 +162,7 @@ _ESCAPED = dict(zip("abfnrtv\\'\"", "\a\b\f\n\r\t\v\\'\"", strict=True))
 
 
 def _parse_line(line: str) -> tuple[int, bytes]:
-    """(id, piece) of any line, given without its line end. ValueError says why the line is invalid."""
+    """(id, piece) of any line, given without its line end. Raises ValueError, which says why the line is invalid."""
     match = _LINE.fullmatch(line)
     if match is None:
         raise ValueError(f"expected `id 'token' length`: {_shown(line)}")
@@ -268,7 +268,7 @@ def _load_pairs(text: str, name: str) -> list[tuple[str, object]]:
 def _parse_pair(token: str, value: object) -> tuple[bytes, int]:
     if type(value) is not int:  # isinstance() would accept bool
         raise ValueError(f"the value of {_shown(token)} is not an id; the file must have the form {{token: id}}")
-    digits = str(value) if abs(value) < 10**18 else "of more than 18 digits"  # str() refuses thousands
+    digits = str(value) if abs(value) < 10**18 else "of more than 18 digits"  # str() rejects huge ints
     return _encode(token), _check_id(value, digits)
 
 
@@ -305,7 +305,7 @@ def write_json(vocabulary: Vocabulary) -> bytes:
 
 
 def _build(pieces: list[bytes], ids: _Positions, name: str, line_of: _LineOf) -> Vocabulary:
-    """Build the vocabulary of individually valid pieces. Raises VocabularyError if they conflict."""
+    """Build the vocabulary from pieces that are individually valid. Raises VocabularyError if they conflict."""
     unique = set(pieces)
     if len(unique) != len(pieces):
         first, second = _find_duplicate(pieces)
@@ -322,7 +322,9 @@ def _build(pieces: list[bytes], ids: _Positions, name: str, line_of: _LineOf) ->
 
 def _check_expressible(vocabulary: Vocabulary, name: str) -> None:
     if KINDS[vocabulary.kind].has_spec:
-        raise VocabularyError(f"{name}: the model must be greedy longest prefix, but this is {vocabulary.kind}")
+        raise VocabularyError(
+            f"{name}: the format requires a greedy longest-prefix model, but this is {vocabulary.kind}"
+        )
     if vocabulary.eod_id not in (None, EOD_ID):
         raise VocabularyError(f"{name}: end of document must be id {EOD_ID}, not {vocabulary.eod_id}")
     if vocabulary.fallback_id is not None:

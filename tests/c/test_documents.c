@@ -106,8 +106,8 @@ static void test_linear(void)
         CHECK(n_docs == (odd < 0 ? n / m + 1 : 1));
         CHECK((double)(clock() - start) / CLOCKS_PER_SEC < 2);
     }
-    /* A periodic separator against a text of the same period, with one wrong byte in each length of
-     * a separator. */
+    /* A periodic separator against a text of the same period, with one wrong byte in every m
+     * bytes. */
     for (int64_t i = 0; i < m; i++) separator[i] = "ab"[i & 1];
     for (int64_t i = 0; i < n; i++) text[i] = i % m == m - 1 ? 'a' : "ab"[i & 1];
     CHECK(unitok_split_documents(text, n, separator, m, offsets, 100, &consumed) == 1);

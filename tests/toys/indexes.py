@@ -1,4 +1,4 @@
-"""Indexes built in memory from lists of ids, which are also written as token files."""
+"""Builds indexes in memory from lists of ids, and writes the ids as token files."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def make(
         for first in range(0, len(documents), documents_per_shard):
             last = min(first + documents_per_shard, len(documents))
             begin, end = int(ends[first - 1]) if first else 0, int(ends[last - 1])
-            if begin == end:  # `pyunitok index` skips empty shards, too
+            if begin == end:  # `pyunitok index` also skips empty shards
                 continue
             ids = np.ascontiguousarray(array.ids[begin:end])
             made = IndexShard.from_arrays(ids, suffix_array(ids, rank=rank), rank=rank, left=left)
