@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pickle
 import random
 import signal
 from collections.abc import Iterator
@@ -23,7 +25,8 @@ from oracle import deduplicate as oracle
 from pyunitok import InputError, OptionError, OutputError, deduplicate
 from pyunitok._c import anchors as c_anchors
 from pyunitok._c.anchors import Anchors
-from pyunitok.clean import cutting, output, workspace
+from pyunitok.clean import cutting, output, repeats, workspace
+from pyunitok.clean import deduplicate as deduplicate_module
 from pyunitok.clean.matching import joined_ranges
 from pyunitok.clean.records import Ranges
 from pyunitok.clean.repeats import Memory, TextRepeats, Texts
@@ -304,6 +307,35 @@ def test_threads_and_memory_change_nothing(corpus: Path, monkeypatch: pytest.Mon
         files = sorted(path for path in (corpus / f"out{k}").rglob("*") if path.is_file())
         found.add((summary, *(path.read_bytes() for path in [*files, corpus / f"ranges{k}"])))
     assert len(found) == 1
+
+
+@pytest.mark.parametrize("options", [{"documents": True, "repeat": True, "min_bytes": 30}, {"min_words": 5}], ids=str)
+def test_on_a_cluster(corpus: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]) -> None:
+    """Tasks run in any order, one of them twice, with pickled arguments. An interrupted run resumes without them."""
+    whole = deduplicate(corpus / "in", corpus / "whole", **options)
+    monkeypatch.setattr(repeats, "CLUSTER_TASK_BYTES", 3000)
+    monkeypatch.setattr(deduplicate_module.cluster, "connected", lambda _: contextlib.nullcontext())
+    n_tasks, n_left = [], [1 << 30]
+
+    def each(function: Any, shared: Any, items: Any) -> Iterator[tuple[int, int]]:
+        n_tasks.append(len(items))
+        for number in [*range(len(items)), 0][::-1]:
+            if not n_left[0]:
+                raise KeyboardInterrupt
+            n_left[0] -= 1
+            yield number, function(pickle.loads(pickle.dumps(shared)), items[number])
+
+    monkeypatch.setattr(deduplicate_module.cluster, "Cluster", lambda _: each)
+    assert deduplicate(corpus / "in", corpus / "clean", ray="local", **options) == whole
+    assert min(n_tasks) > 3
+    n_left[0] = 3
+    with pytest.raises(KeyboardInterrupt):
+        deduplicate(corpus / "in", corpus / "again", ray="local", **options)
+    assert deduplicate(corpus / "in", corpus / "again", **options) == whole
+    for path in (corpus / "whole").rglob("*.*"):
+        for name in ("clean", "again"):
+            assert path.read_bytes() == (corpus / name / path.relative_to(corpus / "whole")).read_bytes()
+    assert not list(corpus.rglob("*.partial"))
 
 
 def test_a_file_that_changes_meanwhile(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:

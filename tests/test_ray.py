@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import re
 import signal
 import socket
@@ -31,6 +32,7 @@ from toys.plans import on_cluster  # noqa: E402
 import pyunitok.ray  # noqa: E402
 import pyunitok.run.cluster  # noqa: E402
 from pyunitok.clean import decontaminate as decontaminate_module  # noqa: E402
+from pyunitok.clean import repeats  # noqa: E402
 from pyunitok.cli import cli  # noqa: E402
 from pyunitok.corpus.reading import ReadingOptions  # noqa: E402
 from pyunitok.errors import ClusterWarning, InputError, OutputError, UnitokError  # noqa: E402
@@ -71,6 +73,17 @@ def test_output_equals_that_of_one_machine(toy, corpus, connected, options):  # 
     check_equal(corpus, toy)
     assert made.hash == manifest.hash
     assert seen == sorted(seen) and seen[-1] == (manifest.bytes, manifest.tokens)
+
+
+def test_deduplicate(tmp_path, connected, monkeypatch):
+    monkeypatch.setattr(repeats, "CLUSTER_TASK_BYTES", 5000)
+    lines = [f"{random.Random(k % 300).random()} is number {k % 200}, and {k} is larger.\n" * 2 for k in range(900)]
+    (tmp_path / "in.txt").write_text("".join(lines))
+    options = {"documents": True, "repeat": True, "min_bytes": 30, "reading": ReadingOptions(separator=b"\n")}
+    whole = pyunitok.deduplicate(tmp_path / "in.txt", tmp_path / "whole.txt", **options)
+    assert pyunitok.deduplicate(tmp_path / "in.txt", tmp_path / "clean.txt", ray=connected.address, **options) == whole
+    assert whole.windows > 1000 and whole.rounds
+    assert (tmp_path / "clean.txt").read_bytes() == (tmp_path / "whole.txt").read_bytes()
 
 
 @pytest.mark.parametrize("max_common", [None, 5])

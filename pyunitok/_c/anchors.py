@@ -71,6 +71,7 @@ class Anchors:
     def __init__(self, n_units: int, seed: int, rules: WordRules | None = None) -> None:
         self._rules = rules  # keeps the rules alive
         self.has_words = rules is not None
+        self.arguments = n_units, seed, self.has_words
         self.handle: Any = create("anchors", ffi.NULL if rules is None else rules.handle, n_units, seed)
 
     def find(

@@ -23,6 +23,7 @@ Disk: the workspace holds the texts twice, and about 24 bytes for every 34 bytes
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
@@ -59,6 +60,7 @@ from pyunitok.disk.url import is_url
 from pyunitok.errors import InputError, OptionError, OutputError
 from pyunitok.interrupts import Interrupts
 from pyunitok.packed import Offsets
+from pyunitok.run import cluster
 from pyunitok.run.identity import Identity
 from pyunitok.run.journal import journal_path
 from pyunitok.run.plan import Progress
@@ -118,7 +120,7 @@ def deduplicate(
     inputs: StrPath | Iterable[StrPath], out: StrPath, *, against: StrPath | Iterable[StrPath] = (),
     ranges: StrPath | None = None, tmp: StrPath | None = None, overwrite: bool = False, input_format: str = "auto",
     include: Iterable[str] = (), exclude: Iterable[str] = (), reading: ReadingOptions | None = None,
-    on_step: OnStep = lambda _name, _progress: None, **options: Any,
+    ray: str | None = None, on_step: OnStep = lambda _name, _progress: None, **options: Any,
 ) -> Deduplicated:  # fmt: skip
     """Remove repeated text from a corpus, as `pyunitok deduplicate` does.
 
@@ -129,6 +131,7 @@ def deduplicate(
                     .gz, .bz2 or .xz
     tmp             the folder for temporary files; by default that of CLEAN
     reading         text_key, separator, threads, max_memory_bytes and other options for reading the corpus
+    ray             find repeats on the Ray cluster at this address, "auto" or "local", whose machines share tmp
     on_step         called with the name of the current step and its Progress
     options         fields of Duplicates, such as min_bytes=100
 
@@ -142,7 +145,7 @@ def deduplicate(
         [inputs] if isinstance(inputs, str | os.PathLike) else inputs, out,
         [against] if isinstance(against, str | os.PathLike) else against, Duplicates(**options), ranges=ranges,
         tmp=tmp, overwrite=overwrite, input_format=input_format, include=include, exclude=exclude,
-        reading=reading or ReadingOptions(),
+        reading=reading or ReadingOptions(), ray=ray,
     )  # fmt: skip
     return job.run(on_step)
 
@@ -182,13 +185,13 @@ class Deduplication:
     def __init__(
         self, inputs: Iterable[StrPath], out: StrPath, against: Iterable[StrPath], options: Duplicates, *,
         ranges: StrPath | None, tmp: StrPath | None, overwrite: bool, input_format: str, include: Iterable[str],
-        exclude: Iterable[str], reading: ReadingOptions,
+        exclude: Iterable[str], reading: ReadingOptions, ray: str | None = None,
     ) -> None:  # fmt: skip
         options.check()
         for path in (out, ranges, tmp):
             if path is not None and is_url(os.fspath(path)):
                 raise OptionError(f"{path}: outputs must be local files")
-        self.options, self._reading, self._overwrite = options, reading, overwrite
+        self.options, self._reading, self._overwrite, self._ray = options, reading, overwrite, ray
         self.base = Path(out)
         self._ranges = None if ranges is None else Path(ranges)
         self._folder = partial_name((Path(tmp) if tmp else self.base.parent) / f"{self.base.name}.work")
@@ -240,7 +243,8 @@ class Deduplication:
             with Workspace(self._folder, self.base, self._identity, overwrite=self._overwrite) as space:
                 try:
                     rounds = _Rounds(self, space, on_step)
-                    rounds.run()
+                    with contextlib.nullcontext() if self._ray is None else cluster.connected(self._ray):
+                        rounds.run()
                 except KeyError as error:
                     raise space.damaged(error) from error
                 state = _State.of(self, output.progress)
@@ -270,6 +274,7 @@ class _Rounds:
         self._job, self._space, self._on_step, self._options = job, space, on_step, job.options
         reading = job._reading
         self._n_threads = reading.n_threads
+        self._machines = None if job._ray is None else cluster.Cluster(1)
         self._memory = Memory.of(reading.max_memory_bytes, self._n_threads)
         seed = space.step("seed", lambda: {"seed": secrets.randbits(63)})["seed"]
         rules = word_rules() if self._options.min_words else None
@@ -315,6 +320,7 @@ class _Rounds:
         return TextRepeats(
             self._space, prefix, corpus, self._anchors, self._memory, self._n_threads, n_units=self._options.n_units,
             all_copies=self._options.keep == "none" and prefix != "whole", on_step=self._on_step,
+            machines=self._machines,
         )  # fmt: skip
 
     def _cut(self, corpus: Texts, number: int, n_repeats: int) -> tuple[Ranges, Ranges]:

@@ -11,7 +11,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 
@@ -73,54 +75,65 @@ class RecordWriter:
 
 
 class RecordReader:
-    """Reads a file of records; threads may share it. A context manager.
+    """Reads a file of records, or the files NAME.0, NAME.1, … as one; threads may share it. A context manager.
 
+    n       the records of the file, or of each file
     counts  int64[BUCKETS]: records in each bucket
     """
 
-    def __init__(self, space: Space, name: str, n: int) -> None:
-        with space.open(f"{name}.index") as file:
-            index = np.fromfile(file, np.int64)
-        self._path, self._file = space.path(name), space.open(name)
-        if len(index) % (BUCKETS + 1) or os.fstat(self._file.fileno()).st_size != n * RECORD.itemsize:
-            self._file.close()
-            raise OutputError(f"{self._path} is not the file that was written; --overwrite starts again")
-        self._index = index.reshape(-1, BUCKETS + 1)
-        self.counts: Int64s = np.diff(self._index, axis=1).sum(axis=0)
+    def __init__(self, space: Space, name: str, n: int | Sequence[int]) -> None:
+        names = [name] if isinstance(n, int) else [f"{name}.{k}" for k in range(len(n))]
+        self._stack, self._runs = ExitStack(), list[tuple[_File, Int64s]]()
+        with ExitStack() as stack:
+            for one, size in zip(names, [n] if isinstance(n, int) else n, strict=True):
+                with space.open(f"{one}.index") as index:
+                    starts = np.fromfile(index, np.int64)
+                file = _File(space.path(one), stack.enter_context(space.open(one)))
+                if len(starts) % (BUCKETS + 1) or os.fstat(file.file.fileno()).st_size != size * RECORD.itemsize:
+                    raise OutputError(f"{file.path} is not the file that was written; --overwrite starts again")
+                self._runs += [(file, run) for run in starts.reshape(-1, BUCKETS + 1)]
+            self._stack = stack.pop_all()
+        self.counts: Int64s = np.sum([np.zeros(BUCKETS, np.int64), *(np.diff(run) for _, run in self._runs)], axis=0)
         self._buffer = Buffer()
 
     def __enter__(self) -> RecordReader:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        self._stack.close()
 
     def read(self, begin: int, end: int) -> Records:
         """The records of buckets begin..end - 1, in the order in which they were added; valid until this thread reads
         again."""
         ret, n = self._buffer.take(int(self.counts[begin:end].sum())), 0
-        for starts in self._index:
+        for file, starts in self._runs:
             first, last = int(starts[begin]), int(starts[end])
-            self._read(first, ret[n : n + last - first])
+            file.read(first, ret[n : n + last - first])
             n += last - first
         return ret
 
     def pieces(self, begin: int, end: int, n: int) -> Iterator[Records]:
         """The same in pieces of about n records."""
-        for starts in self._index:
+        for file, starts in self._runs:
             for at in range(int(starts[begin]), int(starts[end]), n):
                 ret = self._buffer.take(min(n, int(starts[end]) - at))
-                self._read(at, ret)
+                file.read(at, ret)
                 yield ret
 
-    def _read(self, begin: int, into: Records) -> None:
+
+@dataclass(frozen=True)
+class _File:
+    path: Path
+    file: IO[bytes]
+
+    def read(self, begin: int, into: Records) -> None:
         if not len(into):
             return
         view, at = into.data.cast("B"), begin * RECORD.itemsize
         while len(view):
-            n = os.preadv(self._file.fileno(), [view], at)
+            n = os.preadv(self.file.fileno(), [view], at)
             if n == 0:
-                raise OutputError(f"{self._path}: ends at byte {at}: the file was truncated; --overwrite starts again")
+                raise OutputError(f"{self.path}: ends at byte {at}: the file was truncated; --overwrite starts over")
             view, at = view[n:], at + n
 
 

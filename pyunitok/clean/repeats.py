@@ -18,7 +18,7 @@ from __future__ import annotations
 import mmap
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -36,13 +36,16 @@ from pyunitok.clean.records import (
     bucket_ranges,
     place_shift,
 )  # fmt: skip
-from pyunitok.clean.workspace import Workspace, in_order
+from pyunitok.clean.workspace import SharedFolder, Space, Workspace, in_order
+from pyunitok.corpus.words import word_rules
 from pyunitok.packed import Bytes
+from pyunitok.run.cluster import Cluster
 from pyunitok.run.plan import Progress
 
 MAX_TASK_BYTES = 4 << 20  # the maximum bytes of text for one call
 MAX_TASK_RECORDS = 1 << 17
 MAX_BATCH_BYTES = 64 << 20
+CLUSTER_TASK_BYTES = 1 << 30  # the maximum bytes of text for one task of a cluster, apart from a longer document
 OnStep = Callable[[str, Progress], None]
 
 
@@ -83,7 +86,7 @@ class Texts:
     first    the first position from which repeats are removed; earlier documents are only used for comparison
     """
 
-    space: Workspace
+    space: Space
     number: int
     n_bytes: int
     n_documents: int
@@ -115,6 +118,50 @@ class Texts:
             begin = to
 
 
+Part = tuple[int, int, Int64s]  # a range of documents, and the marks in them
+
+
+def _parts(corpus: Texts, begin: int, end: int, memory: Memory) -> Iterator[Part]:
+    """All parts of a range of documents, without marks."""
+    nothing = np.empty(0, np.int64)
+    for first, last in corpus.parts(begin, end, memory.task_bytes):
+        yield first, last, nothing
+
+
+def _found(anchors: Anchors, kind: int, corpus: Texts, part: Part) -> Records:
+    begin, end, marks = part
+    at, to = corpus.begin(begin), int(corpus.ends[end - 1])
+    offsets = np.concatenate(([at], corpus.ends[begin:end])) - at
+    return anchors.find(kind, corpus.text[at:to], offsets, at, marks)
+
+
+@dataclass(frozen=True)
+class _FindTask:
+    """What the tasks of a cluster share.
+
+    arguments  of Anchors
+    """
+
+    corpus: Texts
+    kind: int
+    name: str
+    arguments: tuple[int, int, bool]
+    memory: Memory
+
+
+def _found_on_machine(task: _FindTask, item: tuple[int, tuple[int, int]]) -> int:
+    """Write the records in a range of documents to the file NAME.NUMBER. Returns their number."""
+    number, (begin, end) = item
+    n_units, seed, has_words = task.arguments
+    anchors = Anchors(n_units, seed, word_rules() if has_words else None)
+    corpus = replace(task.corpus)  # opens the files again
+    with RecordWriter(corpus.space, f"{task.name}.{number}", HASH_SHIFT, task.memory.batch_bytes) as writer:
+        for part in _parts(corpus, begin, end, task.memory):
+            writer.add(_found(anchors, task.kind, corpus, part))
+            corpus.release()
+    return writer.n
+
+
 def release(array: np.ndarray[Any, Any] | None) -> None:
     """Unmap the pages of a memory map that were read. They stay in the system's cache."""
     mapped = getattr(array, "_mmap", None)
@@ -128,15 +175,16 @@ class TextRepeats:
     prefix      the prefix of the names of files and steps in the workspace
     all_copies  the first copy is a repeat, too, and copies may overlap
     on_step     called with (name of the step, its progress) after each part of the step
+    machines    find anchors there; all must see the workspace at the same path
     """
 
     def __init__(
         self, space: Workspace, prefix: str, corpus: Texts, anchors: Anchors, memory: Memory, n_threads: int, *,
-        n_units: int, all_copies: bool, on_step: OnStep,
+        n_units: int, all_copies: bool, on_step: OnStep, machines: Cluster | None = None,
     ) -> None:  # fmt: skip
         self._space, self._prefix, self._corpus, self._anchors = space, prefix, corpus, anchors
         self._memory, self._n_threads, self._on_step = memory, n_threads, on_step
-        self._all_copies, self._n_units = all_copies, n_units
+        self._all_copies, self._n_units, self._machines = all_copies, n_units, machines
         self._place_shift = place_shift(corpus.n_bytes)
         self._mark_shift = place_shift(corpus.n_bytes * MARKS_PER_BYTE)
 
@@ -144,7 +192,7 @@ class TextRepeats:
         """Find repeats of windows. Returns the numbers of ranges ("n"), of bytes in them, and of windows that repeat;
         the ranges are in the workspace as PREFIX.repeats."""
         step, name = self._space.step, self._name
-        grams = step(name("find"), lambda: self._find(GRAMS, name("grams"), self._all_parts()))
+        grams = step(name("find"), lambda: self._find_all(GRAMS, name("grams")))
         found = step(name("group"), lambda: self._group(GRAMS, name("grams"), grams["n"]), [name("grams")])
         names = {name("pairs"): found["pairs"]}
         if found["marks"]:
@@ -161,7 +209,7 @@ class TextRepeats:
     def find_documents(self) -> dict[str, Any]:
         """Find documents that equal earlier ones. Returns the same values as find()."""
         step, name = self._space.step, self._name
-        documents = step(name("find"), lambda: self._find(DOCUMENTS, name("documents"), self._all_parts()))
+        documents = step(name("find"), lambda: self._find_all(DOCUMENTS, name("documents")))
         found = step(
             name("group"), lambda: self._group(DOCUMENTS, name("documents"), documents["n"]), [name("documents")]
         )
@@ -176,12 +224,24 @@ class TextRepeats:
 
     # -------------------------------------------------------------------------------------------------- find
 
-    def _all_parts(self) -> Iterator[tuple[int, int, Int64s]]:
-        nothing = np.empty(0, np.int64)
-        for begin, end in self._corpus.parts(0, self._corpus.n_documents, self._memory.task_bytes):
-            yield begin, end, nothing
+    def _find_all(self, kind: int, name: str) -> dict[str, Any]:
+        """Find the records of one kind in all documents."""
+        corpus = self._corpus
+        if self._machines is None:
+            return self._find(kind, name, _parts(corpus, 0, corpus.n_documents, self._memory))
+        files = SharedFolder(corpus.space.path("").resolve())
+        task = _FindTask(replace(corpus, space=files), kind, name, self._anchors.arguments, self._memory)
+        items = list(enumerate(corpus.parts(0, corpus.n_documents, CLUSTER_TASK_BYTES)))
+        n, progress = [0] * len(items), Progress(compressed_total=corpus.n_bytes)
+        for number, found in self._machines(_found_on_machine, task, items):
+            n[number] = found
+            begin, end = items[number][1]
+            progress.bytes += int(corpus.ends[end - 1]) - corpus.begin(begin)
+            progress.compressed = progress.bytes
+            self._on_step("finding repeats", progress)
+        return {"n": n}
 
-    def _marked_parts(self, n_marks: int) -> Iterator[tuple[int, int, Int64s]]:
+    def _marked_parts(self, n_marks: int) -> Iterator[Part]:
         """Ranges of documents with marks, and the marks in each range."""
         corpus, last = self._corpus, 0
         with RecordReader(self._space, self._name("marks"), n_marks) as reader:
@@ -203,15 +263,12 @@ class TextRepeats:
         """The smallest mark at each place."""
         return [place * MARKS_PER_BYTE for place in places]
 
-    def _find(self, kind: int, name: str, parts: Iterable[tuple[int, int, Int64s]]) -> dict[str, Any]:
+    def _find(self, kind: int, name: str, parts: Iterable[Part]) -> dict[str, Any]:
         corpus = self._corpus
         progress = Progress(compressed_total=corpus.n_bytes)
 
-        def found(part: tuple[int, int, Int64s]) -> Records:
-            begin, end, marks = part
-            at, to = corpus.begin(begin), int(corpus.ends[end - 1])
-            offsets = np.concatenate(([at], corpus.ends[begin:end])) - at
-            return self._anchors.find(kind, corpus.text[at:to], offsets, at, marks)
+        def found(part: Part) -> Records:
+            return _found(self._anchors, kind, corpus, part)
 
         with self._writer(name, HASH_SHIFT) as writer:
             for (_, end, _), records in in_order(self._n_threads, found, parts):
@@ -224,9 +281,10 @@ class TextRepeats:
 
     # ------------------------------------------------------------------------------------------------- group
 
-    def _group(self, kind: int, name: str, n: int, pairs_name: str = "") -> dict[str, Any]:
-        """Write the pairs and marks among the records of a file."""
-        progress = Progress(compressed_total=n * RECORD.itemsize)
+    def _group(self, kind: int, name: str, n: int | list[int], pairs_name: str = "") -> dict[str, Any]:
+        """Write the pairs and marks among the records of a file, or of the files of a cluster."""
+        n_all = n if isinstance(n, int) else sum(n)
+        progress = Progress(compressed_total=n_all * RECORD.itemsize)
         with ExitStack() as stack:
             reader = stack.enter_context(RecordReader(self._space, name, n))
             pairs = stack.enter_context(self._writer(pairs_name or self._name("pairs"), self._place_shift))

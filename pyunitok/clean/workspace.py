@@ -60,7 +60,23 @@ class Space:
             raise OutputError(f"{path}: cannot be read: {error.strerror}; --overwrite starts again") from error
 
 
-class Workspace(Space):
+class SharedFolder(Space):
+    """The files of a Workspace, also for other processes that write some of them."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def new_file(self, name: str) -> contextlib.AbstractContextManager[IO[bytes]]:
+        return new_file(self._folder / name)
+
+    def path(self, name: str) -> Path:
+        return self._folder / name
+
+    def open(self, name: str) -> IO[bytes]:
+        return self.path(name).open("rb")
+
+
+class Workspace(SharedFolder):
     """A context manager, which releases the lock. Two runs cannot share a folder.
 
     base   the name used in messages
@@ -68,7 +84,8 @@ class Workspace(Space):
 
     def __init__(self, folder: Path, base: Path, run: Identity, *, overwrite: bool) -> None:
         """OutputError if the folder cannot be used, or belongs to another run."""
-        self._folder, self._base, self._run = folder, base, run
+        super().__init__(folder)
+        self._base, self._run = base, run
         make_folder(folder, parents=True)
         self._lock = OutputLock(folder / "run")
         try:
@@ -121,15 +138,6 @@ class Workspace(Space):
             for path in [self._folder / file, *self._folder.glob(f"{file}.*")]:
                 path.unlink(missing_ok=True)
         return self._steps[name]
-
-    def new_file(self, name: str) -> contextlib.AbstractContextManager[IO[bytes]]:
-        return new_file(self._folder / name)
-
-    def path(self, name: str) -> Path:
-        return self._folder / name
-
-    def open(self, name: str) -> IO[bytes]:
-        return self.path(name).open("rb")
 
     def remove(self) -> None:
         """Remove everything, at the end of the run."""

@@ -38,6 +38,8 @@ REPEATS = ("min_bytes", "min_words", "keep", "cut", "max_share", "min_left", "do
 @click.option("--json", "json_path", metavar="FILE", help="Write the summary as JSON to FILE.")
 @click.option("--tmp", metavar="FOLDER", type=click.Path(),
               help="Folder for temporary files, 3 bytes per byte of text; by default, that of CLEAN.")  # fmt: skip
+@click.option("--ray", metavar="auto|local|ADDRESS",
+              help="Find repeats on a Ray cluster whose machines share the temporary files.")  # fmt: skip
 @running_options
 @click.option("--min-bytes", type=SIZE, metavar="N", help="Minimum size of a repeat. Default: 100.")
 @click.option("--min-words", type=click.IntRange(1), metavar="N", help="Minimum size in words, compared byte by byte.")
@@ -56,7 +58,7 @@ REPEATS = ("min_bytes", "min_words", "keep", "cut", "max_share", "min_left", "do
 def deduplicate(
     inputs: tuple[str, ...], out: str, ranges: str | None, json_path: str | None, tmp: str | None, overwrite: bool,
     against: tuple[str, ...], input_format: str, doc: str, include: tuple[str, ...], exclude: tuple[str, ...],
-    **options: Any,
+    ray: str | None, **options: Any,
 ) -> None:  # fmt: skip
     """Remove repeated text from a corpus.
 
@@ -79,7 +81,7 @@ def deduplicate(
     job = Deduplication(
         inputs, out, against, Duplicates(**values), ranges=ranges, tmp=tmp, overwrite=overwrite,
         input_format=input_format, include=include, exclude=exclude,
-        reading=ReadingOptions(separator=parse_separator(doc), **options),
+        reading=ReadingOptions(separator=parse_separator(doc), **options), ray=ray,
     )  # fmt: skip
     report_left_out(job.files.left_out)
     report_formats(job.files.sources)
