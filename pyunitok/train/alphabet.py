@@ -19,7 +19,7 @@ class Alphabet:
     """The characters of a model.
 
     required  code point -> count, by descending count, then by code point: sentencepiece's required_chars
-    keep      uint8[0x110000]: 1 for these; None keeps every character
+    keep      uint8[0x110000]: 1 for each required character; None keeps every character
     coverage  the share of the text's characters that are kept
     """
 

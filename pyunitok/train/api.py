@@ -42,7 +42,7 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
     compat       "sentencepiece": the model that sentencepiece 0.2.3 makes with num_threads=1, byte for byte;
                  "bytepiece": that of bytepiece 0.6.3
     threads      one per core by default
-    max_memory   bytes for counting; further counts go to disk. longest: half of it holds the text; larger texts are
+    max_memory   bytes for counting; further counts go to disk. longest: half of them hold the text; larger texts are
                  sampled
     separator, text_key, input_format, include, exclude    how files are found and read: as in tokenize()
     em, prior, prune, objective, em_iterations, em_tolerance, max_rounds    see UnigramOptions
@@ -90,8 +90,8 @@ def run(
     checkpoint: str | os.PathLike[str] | None = None, settings: Mapping[str, Any] | None = None,
     overwrite: bool | None = None, report: Report | None = None, **options: Any,
 ) -> Trained | None:  # fmt: skip
-    """Like train(), but returns what the command reports; None if an earlier run with this checkpoint is
-    complete.
+    """Like train(), but returns the result that the command reports, or None if an earlier run with this checkpoint
+    is complete.
 
     report  a file and a function that writes it as the last step of the run
     """

@@ -3,7 +3,8 @@
     units ─▶ a character for each byte ─▶ the usual trainer of the kind ─▶ pieces ─▶ bytes again
 
 Training cuts units as for other models, so pieces stay within words and scripts. A piece consists of complete
-characters or is part of one (see UNITOK_RULE_BYTE_LEVEL). Encoding does not cut texts, so a piece may cross a cut.
+characters or is part of one (see UNITOK_RULE_BYTE_LEVEL). Encoding does not cut texts, so a piece may match
+across a position at which training cuts.
 
     ids   0 <|endoftext|>   1… control symbols   then the 256 bytes, in order   then the pieces, best first
 """
@@ -43,7 +44,7 @@ _NOT = ("unk_id", "bos_id", "eos_id", "pad_id", "required_chars", "character_cov
 
 
 def prepare(specs: Specs) -> None:
-    """Set the options that byte-level models need. OptionError names an option that conflicts."""
+    """Set the options that byte-level models need. Raises OptionError, which names an option that conflicts."""
     spec, normalizer = specs.trainer, specs.normalizer
     if not specs.kind.is_subword:
         raise OptionError("byte_level is for unigram and bpe models")
@@ -66,12 +67,12 @@ def prepare(specs: Specs) -> None:
 
 
 def controls(specs: Specs) -> list[bytes]:
-    """The pieces that no text encodes to, in the order of their ids."""
+    """The control symbols, to which no text is encoded, in the order of their ids."""
     return list(dict.fromkeys([END_OF_TEXT, *specs.trainer.control_symbols]))
 
 
 def mapped(units: Units) -> Units:
-    """The units with a character for each byte, and a space for U+2581."""
+    """The units in which each byte is replaced by a character, and U+2581 by the character of a space."""
     data = units.data.copy()
     spaces = np.flatnonzero((data[:-2] == _SPACE[0]) & (data[1:-1] == _SPACE[1]) & (data[2:] == _SPACE[2]))
     data[spaces] = ord(" ")
@@ -80,7 +81,7 @@ def mapped(units: Units) -> Units:
     ends: Any = np.concatenate(([0], np.cumsum(sizes)))
     out: Bytes = np.empty(int(ends[-1]), np.uint8)
     kept = sizes > 0
-    out[ends[1:][kept] - 1] = _LASTS[data[kept]]  # the same byte if the character has one byte
+    out[ends[1:][kept] - 1] = _LASTS[data[kept]]  # overwritten with the same byte if the character has one byte
     out[ends[:-1][kept]] = _FIRSTS[data[kept]]
     return Units(out, ends[units.offsets], units.counts)
 

@@ -42,14 +42,14 @@ UNITS_AT_ONCE_BYTES = 1 << 18
 class BytePieceOptions:
     """The options of bytepiece.Trainer, under its names.
 
-    max_vocab_size  of each model to make, including <pad>, <bos> and <eos>
+    max_vocab_size  the vocabulary size of each model to make, including <pad>, <bos> and <eos>
     compat          train exactly the model of bytepiece 0.6.3
     """
 
-    order: int = option(6, "Bytes of the longest n-grams.", least=1, most=MAX_ORDER)
+    order: int = option(6, "Maximum bytes in an n-gram.", least=1, most=MAX_ORDER)
     max_vocab_size: tuple[int, ...] = (10000,)
     max_piece_length: float = option(36, "In bytes.")
-    min_count: int = option(2, "Leave out rarer n-grams and pieces. 32 or more for large corpora.")
+    min_count: int = option(2, "Leave out rarer n-grams and pieces. Use 32 or more for large corpora.")
     isolate_digits: bool = option(False, "Make every digit a separate piece.")
     ensure_unicode: bool = option(True, "No piece begins inside a character.", is_pair=True)
     compat: bool = False
@@ -69,8 +69,8 @@ class BytePieceJob:
 
     max_memory  bytes for counting; 0: no limit
     checkpoint  saves the n-grams and the pieces, or supplies those of an earlier run
-    stats       of the texts, after counting
-    sizes       (pieces, tokens of all texts) for each intermediate vocabulary
+    stats       the size of the texts, after counting
+    sizes       (number of pieces, number of tokens in all texts) for each intermediate vocabulary
     """
 
     options: BytePieceOptions
@@ -137,13 +137,13 @@ class BytePieceJob:
         return model
 
     def _measured(self, ngrams: Settled, min_count: int) -> NgramModel:
-        """The model, after the first pass, when its size is known."""
+        """The model after the first pass over the n-grams, which determines its size."""
         model = NgramModel(self.options.order, min_count)
         _scan(model, ngrams)
         return model
 
     def _too_large(self, ngrams: Settled, n_bytes: int) -> TrainingError:
-        """The error, which names a sufficient min_count."""
+        """The error; its message suggests a sufficient min_count if there is one."""
         count, needed, before = max(self.options.min_count, 1), n_bytes, 0
         while needed > self.max_memory and needed != before:
             before, count = needed, 2 * count
@@ -192,7 +192,7 @@ class BytePieceJob:
             self.sizes.append(size)
 
     def _rare(self, pieces: Units) -> Units:
-        """The pieces, with a count of 0 for each common piece."""
+        """The same pieces, with the count of each common piece set to 0."""
         return Units(pieces.data, pieces.offsets, np.where(self._is_common(pieces), 0, pieces.counts).astype(np.uint64))
 
     def _is_common(self, pieces: Units) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -227,7 +227,7 @@ class WeightedPieces:
         return Units(left.data, left.offsets, self.counts[self.counts > 0])
 
     def recounted(self, texts: Iterator[Units]) -> Counts:
-        """How often each piece occurs in the best paths of the texts. Does not change the counts."""
+        """How often each piece occurs in the best paths of the texts. self.counts does not change."""
         alive = (self.counts > 0).view(np.uint8)
         scores = np.log(np.maximum(self.counts, 1).astype(np.float64)) - np.log(int(self.counts.sum()))
         used = np.zeros((self._threads, len(alive)), np.uint64)
@@ -258,7 +258,8 @@ class WeightedPieces:
             self.counts = self.recounted(iter([Units(self._all.data, self._all.offsets, self.counts)]))
 
     def limited(self, n_pieces: int) -> WeightedPieces:
-        """The bytes and the most frequent other pieces. Ties: the longer piece, then the first by bytes."""
+        """The single bytes and the most frequent other pieces, n_pieces in total. If counts are equal, the longer
+        piece is kept, then the first in byte order."""
         pieces = self.pieces()
         if len(pieces) <= n_pieces:
             return self
@@ -275,6 +276,6 @@ def counts_of(pieces: Units) -> dict[bytes, int]:
 
 
 def entries(counts: Mapping[bytes, int]) -> format_.Entries:
-    """Pieces and counts, with ids: the shortest piece first, then by bytes."""
+    """piece -> (id, count). Ids follow the length of the pieces, then byte order."""
     ordered = sorted(counts, key=lambda piece: (len(piece), piece))
     return {piece: (i + N_SPECIAL, counts[piece]) for i, piece in enumerate(ordered)}

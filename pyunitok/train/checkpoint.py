@@ -29,7 +29,7 @@ from pyunitok.train.result import Record, difference
 VERSION = 3
 PHASES = ("counts", "seeds", "rounds", "merges", "longest", "ngrams")
 _FILES = ("normalization_rule_tsv", "denormalization_rule_tsv", "seed_sentencepieces_file")  # options that name a file
-_PARTS = ("data", "offsets", "counts")  # of Units: each is a separate array
+_PARTS = ("data", "offsets", "counts")  # the fields of Units, each saved as a separate array
 Array = np.ndarray[Any, Any]
 
 
@@ -38,7 +38,7 @@ class Checkpoint:
     cannot be written.
 
     folder  None: nothing is saved
-    record  of the files that the run writes
+    record  the record of the files that the run writes
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Checkpoint:
             np.savez(file, **flat)  # type: ignore[arg-type]
 
     def load(self, name: str) -> tuple[dict[str, Any], Any] | None:
-        """The saved arrays and values, or None."""
+        """The saved arrays and values; None if this phase was not saved."""
         if self.folder is None:
             return None
         path = self.folder / f"{name}.npz"
@@ -132,7 +132,7 @@ def _check(folder: Path, what: dict[str, Any]) -> None:
 
 
 def tidy(folder: str | os.PathLike[str], what: Mapping[str, Any]) -> None:
-    """Remove the checkpoint of a complete run that was killed in remove(); leave that of another training run."""
+    """Remove the checkpoint of a complete run that was killed in remove(). A different run's checkpoint is kept."""
     if Path(folder, "training.json").exists():
         with contextlib.suppress(TrainingError, OutputError):
             Checkpoint(folder, what).remove()
@@ -141,7 +141,8 @@ def tidy(folder: str | os.PathLike[str], what: Mapping[str, Any]) -> None:
 def description(
     kind: str, vocab_size: int | Sequence[int], sources: Iterable[Source], options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The options and inputs, which identify a training run. OptionError for an input that can be read only once."""
+    """The options and inputs, which identify a training run. Raises OptionError for an input that can be read only
+    once."""
     ret: dict[str, Any] = {"version of the checkpoint": VERSION, "kind": kind, "vocab_size": vocab_size}
     for name, value in sorted(options.items()):
         ret[name] = redacted(repr(value))

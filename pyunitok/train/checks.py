@@ -16,7 +16,7 @@ _RANGES = {
 
 
 def check(specs: Specs, *, has_pretokenizer: bool = False, auto_coverage_in_unigram: bool = False) -> None:
-    """TrainingOptionError names an invalid option and its valid values."""
+    """Raise TrainingOptionError, which names an invalid option and its valid values."""
     spec, kind = specs.trainer, specs.kind
     _require(spec.vocab_size > 0, f"vocab_size is {spec.vocab_size}; it must be positive")
     _require(not (kind.is_subword and spec.use_all_vocab), "use_all_vocab is for word and char models only")
@@ -105,5 +105,5 @@ class MetaPieces(dict[int, tuple[bytes, int]]):
         self[id_] = piece, type_
 
     def symbols(self) -> list[bytes]:
-        """The pieces that are boundaries in a text."""
+        """The pieces that are not learned, which are boundaries in texts."""
         return [piece for piece, _ in self.values() if piece]

@@ -38,7 +38,7 @@ Table = Counter | NgramTable
 
 
 class Cutter(Protocol):
-    """Cuts documents into units and counts them in `counter`. A Segmenter is one."""
+    """An object that cuts documents into units and counts the units in `counter`, such as a Segmenter."""
 
     @property
     def counter(self) -> Table: ...
@@ -54,7 +54,7 @@ class Cutter(Protocol):
 class UnitCounter:
     """Counts the units that segmenters cut, on any number of threads.
 
-    make        makes a segmenter that uses this counter, or its own table; called once per thread
+    make        makes a segmenter that uses the given counter, or its own table; called once per thread
     max_memory  bytes for the counters, and for the units at the end; 0: no limit
     folder      for runs; None: the system's temporary folder
     """
@@ -64,7 +64,7 @@ class UnitCounter:
         self._segmenters: dict[int, Cutter] = {}
         self._lock = threading.Lock()
         self._runs: Runs | None = None
-        self.left_out = (0, 0, 1)  # units, their occurrences, the smallest count that was kept
+        self.left_out = (0, 0, 1)  # dropped units, their occurrences, the smallest count that was kept
 
     def __enter__(self) -> UnitCounter:
         return self
@@ -86,7 +86,7 @@ class UnitCounter:
 
     @property
     def _share(self) -> int:
-        """Bytes per thread. Sorting, and exporting sorted units, takes half as much again."""
+        """Bytes per thread. Sorting the units and exporting sorted units takes half as much again."""
         return self._max_memory // (2 * max(1, len(self._segmenters)))
 
     def _spill(self, counter: Table) -> None:
@@ -109,12 +109,12 @@ class UnitCounter:
         return total
 
     def settle(self) -> Settled:
-        """All units, which can be read repeatedly. Ends counting."""
+        """End counting, and return all units, which can be read repeatedly."""
         return Settled(self._side_by_side(), None) if self._runs is None else Settled([], self._all_spilled)
 
     def finish(self, *, sort: bool = True) -> Units:
         """All units, sorted by bytes, or in any order if `sort` is off. If they exceed max_memory, the rarest are
-        dropped: see .left_out."""
+        dropped, and left_out is set."""
         if self._runs is None:
             return self._sorted() if sort else self._unsorted()
         store = Store(self._max_memory)
@@ -157,13 +157,13 @@ class UnitCounter:
 
 @dataclass(frozen=True)
 class Settled:
-    """All units that were counted. tables: of each thread, sorted; empty if anything was spilled."""
+    """All units that were counted. tables: the sorted table of each thread; empty if anything was spilled."""
 
     tables: list[Table]
     spilled: Callable[[], Iterator[Units]] | None
 
     def chunks(self) -> Iterator[Units]:
-        """The units sorted by bytes, in parts."""
+        """The units, sorted by bytes, in chunks."""
         return merged([table.chunks() for table in self.tables]) if self.spilled is None else self.spilled()
 
 
@@ -194,7 +194,8 @@ def _blocks(units: Units) -> Iterator[Units]:
 class Runs:
     """Temporary files of sorted blocks. They have no names, so they vanish with the process, however it ends.
 
-    A block: numbers of units and of bytes (int64); sizes of keys (uint32), counts, keys; all in zstd.
+    Each file is compressed with zstd. A block consists of the number of units and of bytes (int64), the sizes of the
+    keys (uint32), the counts (uint64) and the keys.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -223,7 +224,7 @@ class Runs:
 
     def close(self) -> None:
         for file in self._files:
-            with contextlib.suppress(OSError):  # a full disk, which write() has reported
+            with contextlib.suppress(OSError):  # the disk may be full, which write() has reported
                 file.close()
 
 
@@ -247,7 +248,7 @@ def _read(file: IO[bytes]) -> Iterator[Units]:
 
 
 def merged(runs: list[Iterator[Units]]) -> Iterator[Units]:
-    """All units of all runs in order, in chunks. A run is an iterator over sorted blocks."""
+    """The units of all runs, sorted by bytes, in chunks. A run is an iterator over sorted blocks."""
     waiting: list[tuple[Units, Iterator[Units]]] = []
     for blocks in runs:
         if (block := next(blocks, None)) is not None:
@@ -288,7 +289,7 @@ class Store:
     def add(self, chunk: Units) -> None:
         self._chunks.append(self._common(chunk))
         self._n_bytes += _size(self._chunks[-1])
-        while self._max_memory and self._n_bytes > self._max_memory // 3:  # the trainer needs the rest
+        while self._max_memory and self._n_bytes > self._max_memory // 3:  # the trainer needs the rest of the memory
             self.min_count += 1
             self._chunks = [self._common(kept) for kept in self._chunks]
             self._n_bytes = sum(map(_size, self._chunks))

@@ -47,7 +47,7 @@ def from_iterator(items: Iterable[str | bytes]) -> Iterator[Batch]:
 
 
 def as_text(item: Any) -> bytes:
-    """TypeError unless the item is str or bytes."""
+    """The item as bytes. Raises TypeError unless it is str or bytes."""
     if isinstance(item, str):
         item = item.encode()
     if not isinstance(item, bytes):
@@ -56,7 +56,7 @@ def as_text(item: Any) -> bytes:
 
 
 def batched(items: Iterable[str | bytes], n: int = BATCH_ITEMS) -> Iterator[Batch]:
-    """Batches of n items each."""
+    """Batches of n items each; the last may be smaller."""
     iterator = iter(items)
     while batch := list(islice(iterator, n)):
         packed = Packed.from_documents(batch)
@@ -68,7 +68,7 @@ def _one(text: bytes) -> Batch:
 
 
 def split(batches: Iterable[Batch], *, whole: bool) -> Iterator[bytes]:
-    """The lines of batches, one by one. whole: each document is a line."""
+    """The lines in the batches, one by one. whole: each document is a line."""
     for data, offsets in batches:
         text, bounds = data.tobytes(), offsets.tolist()
         for begin, end in pairwise(bounds):
@@ -79,7 +79,7 @@ def split(batches: Iterable[Batch], *, whole: bool) -> Iterator[bytes]:
 
 
 def usable(max_line_bytes: int, *, tsv: bool) -> Callable[[bytes], bool]:
-    """A test of whether a line is used for training: sentencepiece samples from such lines."""
+    """A function that tells whether a line can be used for training; sentencepiece samples from such lines."""
 
     def test(line: bytes) -> bool:
         text = line.split(b"\t")[0] if tsv else line
@@ -89,10 +89,10 @@ def usable(max_line_bytes: int, *, tsv: bool) -> Callable[[bytes], bool]:
 
 
 def sample(lines: Iterable[bytes], n: int, seed: int, test: Callable[[bytes], bool]) -> list[bytes]:
-    """n of the lines that pass the test, in order. The choice depends on the seed and the numbers of the lines only.
+    """A sample of n lines that pass the test, in order. The choice depends only on the seed and the line numbers.
 
-    Each line gets a random number from the seed and its own number; the n smallest are taken. At most 2 n lines are in
-    memory.
+    Each line gets a random number that depends on the seed and the line number; the lines with the n smallest numbers
+    are chosen. At most 2 n lines are in memory.
     """
     kept: list[tuple[int, int, bytes]] = []
     limit = 1 << 64

@@ -25,13 +25,13 @@ from pyunitok.model.batch import check_threads
 from pyunitok.packed import Packed, ranges
 
 GROWTH = 1.25  # pieces of a round / pieces of the previous round
-OVERSHOOT = 1.08  # pieces before refining / pieces wanted
+OVERSHOOT = 1.08  # pieces before refining / pieces requested
 FIRST_SWAP, LAST_SWAP = 0.08, 0.002  # share of the pieces exchanged in the first and in the last round of refining
 SWAP_DECAY = 0.75
 SETTLE_ROUNDS = 12
 REST_ROUNDS = 6  # for this many rounds, a dropped piece is not joined again
 WEIGHT_UNIT = 256  # 1.0 in the fixed-point weights of C
-CALL_BYTES = 4 << 20  # per call, which cannot be interrupted
+CALL_BYTES = 4 << 20  # bytes per call into C, which cannot be interrupted
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class WeightedText:
     """Documents from the same origin, such as a package or a file.
 
     documents  a packed list of bytes
-    weight     of each of its tokens, > 0
+    weight     the weight of each token in these documents, > 0
     damping    a larger count grows only by its logarithm; 0: no limit
     """
 
@@ -164,8 +164,9 @@ class _Trainer:
         before = state.pieces
         if excess > 0:
             counts = self._pass(state.pieces, "settle")
+            # Halving the excess lets the remaining pieces save more.
             few = excess <= n_pieces // 1000 or state.n_settled >= SETTLE_ROUNDS
-            state.pieces = self._drop(state.pieces, counts, excess if few else excess // 2)  # then the others save more
+            state.pieces = self._drop(state.pieces, counts, excess if few else excess // 2)
         elif excess < 0 and state.n_settled < SETTLE_ROUNDS:
             state.pieces = self._join(state.pieces, self._pass(state.pieces, "settle"), n_pieces)
         state.n_settled += 1
@@ -228,7 +229,7 @@ class _Trainer:
         return pieces - dropped
 
     def _join(self, pieces: set[bytes], counts: GreedyCounts, n_pieces: int) -> set[bytes]:
-        """The pieces and the pairs that save the most, up to n_pieces."""
+        """The pieces plus the joined pairs that save the most, up to n_pieces in total."""
         room = n_pieces - len(pieces)
         if room <= 0:
             return pieces
@@ -238,7 +239,7 @@ class _Trainer:
         usable = (n_sources >= self.min_sources) | (sizes[lefts] + sizes[rights] < self.long_bytes)
         lefts, rights, gains = lefts[usable], rights[usable], gains[usable]
         if len(gains) > 8 * room:
-            best = gains >= np.partition(gains, -8 * room)[-8 * room]  # all ties, so their order does not matter
+            best = gains >= np.partition(gains, -8 * room)[-8 * room]  # keeps all ties, so their order does not matter
             lefts, rights, gains = lefts[best], rights[best], gains[best]
         gain_of: dict[bytes, int] = {}
         for left, right, gain in zip(lefts.tolist(), rights.tolist(), gains.tolist(), strict=True):

@@ -32,12 +32,12 @@ MAX_VOCAB_SIZE = 1 << 22
 MAX_TEXT_BYTES = 1 << 30
 EOD = 0
 SOURCE_BYTES = 16 << 20  # per WeightedText: small enough for threads to share a file
-MAX_RATIO = 1 << 20  # of the weights of two inputs
+MAX_RATIO = 1 << 20  # between the weights of two inputs
 Marks = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 def parse_weight(text: str) -> tuple[str, float]:
-    """The input and the weight of IN=W."""
+    """Parse IN=W into the input and its weight."""
     path, _, number = text.rpartition("=")
     if not path:
         raise ValueError(f"{text!r} is not IN=W; try books/=2")
@@ -123,7 +123,7 @@ def _run(training: Training, given: dict[str, Any]) -> Trained:
 
 
 def _weights(training: Training, chosen: LongestOptions) -> list[float]:
-    """The weight of each input. OptionError if a weight names no input."""
+    """The weight of each input. Raises OptionError if a weight is given for a name that is not an input."""
     if chosen.weights and training.files is None:
         raise OptionError("weights require inputs that are files")
     for name, weight in chosen.weights.items():
@@ -136,7 +136,7 @@ def _weights(training: Training, chosen: LongestOptions) -> list[float]:
 
 
 def _batches(training: Training, source: TextSource) -> Iterable[tuple[int, Bytes, Offsets]]:
-    """Documents, with the number of their input."""
+    """Batches of documents, each with the number of its input."""
     if not isinstance(source, Corpus):
         return ((0, data, offsets) for data, offsets in source.batches())
     groups = [number for number, files in enumerate(training.files or []) for _ in files]
@@ -177,7 +177,7 @@ def _save(pieces: list[bytes], training: Training, to: str | None) -> Tokenizer:
 
 @dataclass
 class _Chunk:
-    """Documents of one input. marks: their random numbers."""
+    """Documents from one input. marks: the random number of each document."""
 
     group: int
     data: Bytes
@@ -197,8 +197,8 @@ class SampledText:
     """The text to train on, in memory, in parts of equal size. add() extends it.
 
     If it exceeds max_bytes, documents are sampled. The sample depends only on the seed, the order of the documents and
-    max_bytes: each document gets a random number from the seed and its own number, and stays if that is below a bound,
-    which is halved whenever the text exceeds max_bytes.
+    max_bytes: each document gets a random number that depends on the seed and the document's position, and is kept if
+    the random number is below a bound, which is halved whenever the text exceeds max_bytes.
     """
 
     max_bytes: int
@@ -212,7 +212,7 @@ class SampledText:
     _open_bytes: int = 0
 
     def add(self, group: int, data: Bytes, offsets: Offsets) -> None:
-        """Add a copy of documents of an input."""
+        """Add a copy of documents from an input."""
         n = len(offsets) - 1
         marks = _marks(self.seed, self.n_documents, n)
         self.n_documents += n
@@ -240,8 +240,8 @@ class SampledText:
         self._open, self._open_bytes = [], 0
 
     def texts(self, weights: Sequence[float], *, equal: bool, damping: int) -> list[WeightedText]:
-        """All of the text. weights: of each input; equal: weigh all inputs as if they had the same number of bytes;
-        damping: of each WeightedText."""
+        """The complete text. weights: the weight of each input; equal: weight all inputs as if they had the same
+        number of bytes; damping: the damping of each WeightedText."""
         if self._open:
             self._close()
         sizes = [0] * len(weights)

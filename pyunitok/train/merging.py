@@ -15,7 +15,7 @@ from pyunitok.train.checkpoint import Checkpoint
 from pyunitok.train.modelfile import Piece
 
 SAVE_SECONDS = 20.0  # between two checkpoints of the merges
-STEP_WORK = 1 << 20  # positions per call, which cannot be interrupted
+STEP_WORK = 1 << 20  # positions per call into C, which cannot be interrupted
 Progress = Callable[[int, int], None]  # done, total
 
 
@@ -48,9 +48,9 @@ def merge(
     rules: Rules | None, counted: list[Units], n_merges: int, *, keep: Bytes | None = None, min_count: int,
     progress: Progress, threads: int, checkpoint: Checkpoint, reserved: Sequence[bytes] = (),
 ) -> BpeTrainer:  # fmt: skip
-    """A trainer after its merges. Arguments as for train(); rules and reserved as in BpeTrainer.
+    """A trainer that has made its merges. The arguments are those of train(); rules and reserved: see BpeTrainer.
 
-    Merges that make reserved pieces are not among the n_merges.
+    Merges that make reserved pieces do not count toward n_merges.
     """
     trainer = BpeTrainer(rules, counted.pop(), keep, threads, reserved)
     if (kept := checkpoint.load("merges")) is not None:
@@ -77,8 +77,8 @@ def _n_made(trainer: BpeTrainer, reserved: Sequence[bytes]) -> int:
 
 
 def _with_best_characters(merges: list[bytes], counts: list[int], n_pieces: int, by_char: Counts) -> list[bytes]:
-    """auto_character_coverage: the first k merges, their characters, and the other characters that save the most
-    tokens.
+    """The pieces with auto_character_coverage: the first k merges, the characters in these merges, and the other
+    characters that save the most tokens.
 
     A character outside the vocabulary takes a token for each of its bytes, so a piece for it saves bytes - 1 tokens per
     occurrence. k maximizes the sum of all savings; for equal sums, the larger k.
@@ -92,8 +92,8 @@ def _with_best_characters(merges: list[bytes], counts: list[int], n_pieces: int,
     codes, gains = codes[order].tolist(), gains[order].tolist()
     rank = {c: i for i, c in enumerate(codes)}
 
-    # The best characters outside the merges are the n_top of codes[:end] that are not `inside`. Each merge leaves space
-    # for fewer, so `end` only decreases.
+    # The best characters outside the merges are the n_top characters in codes[:end] that are not in `inside`. Each
+    # merge leaves space for fewer, so `end` only decreases.
     n_top = end = min(n_pieces, len(codes))
     top_gain, merged_gain, inside_gain = sum(gains[:end]), 0, 0
     inside: set[int] = set()  # the characters of the first k merges

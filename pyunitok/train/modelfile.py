@@ -51,7 +51,7 @@ def assemble(specs: Specs, meta: MetaPieces, pieces: Sequence[Piece]) -> Any:
 
 
 def check_size(specs: Specs, n_pieces: int) -> None:
-    """TrainingError if hard_vocab_limit requires another number of pieces."""
+    """Raise TrainingError if hard_vocab_limit requires a different number of pieces."""
     spec = specs.trainer
     if spec.hard_vocab_limit and not specs.kind.ignores_limit and n_pieces != spec.vocab_size:
         raise TrainingError(
@@ -61,7 +61,8 @@ def check_size(specs: Specs, n_pieces: int) -> None:
 
 
 def vocabulary_text(proto: Any) -> bytes:
-    """The .vocab: a line for each piece, with a tab and its score unless the spec omits scores."""
+    """The text of the .vocab file: a line for each piece, followed by a tab and its score unless the spec omits
+    scores."""
     with_scores = proto.trainer_spec.vocabulary_output_piece_score
     lines = [piece.piece + (b"\t%b" % f"{piece.score:g}".encode() if with_scores else b"") for piece in proto.pieces]
     return b"".join(line + b"\n" for line in lines)

@@ -22,7 +22,7 @@ def decimal_digits() -> Bytes:
 
 
 class _Reader:
-    """Counts packed documents in `counter`, by calling add() of `sink`."""
+    """Normalizes packed documents to NFC and passes them to `sink`, which counts in `counter`."""
 
     counter: Table
 
@@ -35,7 +35,7 @@ class _Reader:
         self._sink.add(*nfc.normalize_packed(data, offsets))
 
     def stats(self) -> SegmentStats:
-        """n_bytes, and n_lines: documents, or parts of them."""
+        """n_bytes, and in n_lines the number of documents or parts of documents."""
         return self._stats
 
     @property
@@ -52,7 +52,7 @@ class NgramReader(_Reader):
 
 
 class PieceReader(_Reader):
-    """Cuts texts by a model and counts the pieces in `counter`."""
+    """Cuts texts into pieces with a model and counts the pieces in `counter`."""
 
     def __init__(
         self, model: NgramModel, is_digit: Bytes | None, counter: Counter, *, ensure_unicode: bool, lenient: bool

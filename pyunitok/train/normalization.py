@@ -17,7 +17,7 @@ DEFAULT = b"nmt_nfkc"
 
 
 def complete(specs: Specs, folder: Path | None = None) -> None:
-    """Fill in the compiled rules that the specs ask for. folder: of named rules, see charsmap.named."""
+    """Fill in the compiled rules that the specs request. folder: the folder of named rules, see charsmap.named."""
     spec = specs.normalizer
     if spec.normalization_rule_tsv:
         if spec.precompiled_charsmap:
@@ -55,7 +55,7 @@ def _named(name: str, folder: Path | None) -> bytes:
 
 
 def normalizer(specs: Specs) -> c_text.Normalizer:
-    """The normalizer of lines. As in sentencepiece's trainer, it also normalizes user-defined symbols."""
+    """The normalizer for lines. As in sentencepiece's trainer, it also normalizes user-defined symbols."""
     try:
         rules = read_normalization(specs.normalizer, "normalization")
     except VocabularyError as error:

@@ -45,13 +45,13 @@ _SECTION = "Byte-level BPE with a pattern"
 OPTIONS = [
     Option(
         "pattern", "Train as Hugging Face's BpeTrainer does: gpt2, cl100k, llama3, qwen2, o200k, or a regular"
-        " expression whose matches are the words. Implies --byte-level. Apart from the first options and those of"
-        " Inputs, only --special-tokens and --min-frequency can be given with it; --compat and --set cannot.",
+        " expression whose matches are the words. Implies --byte-level. Of the options in the sections after Inputs,"
+        " only --special-tokens and --min-frequency can be given with it; --compat and --set cannot.",
         metavar="NAME|REGEX", section=_SECTION,
     ),
     Option(
-        "special_tokens", "Special tokens, the first ids: a,b,c. They count in --vocab-size. Merges in texts that"
-        f" contain them are those of BpeTrainer. Default: {END_OF_TEXT}.", metavar="TOKENS", section=_SECTION,
+        "special_tokens", "Special tokens, which get the first ids: a,b,c. They count toward --vocab-size. Texts that"
+        f" contain them are merged as by BpeTrainer. Default: {END_OF_TEXT}.", metavar="TOKENS", section=_SECTION,
     ),
 ]  # fmt: skip
 _ALLOWED = {"pattern", "special_tokens", "min_frequency", "byte_level", "to"}
@@ -69,7 +69,8 @@ class PatternOptions(NamedTuple):
 
 
 def is_wanted(has_merges: bool, given: Mapping[str, Any]) -> bool:
-    """Whether a pattern is given. OptionError if the model has no merges, or special tokens are given without one.
+    """Whether a pattern is given. Raises OptionError if the model has no merges, or if special tokens are given without
+    a pattern.
 
     has_merges  see specs.ModelType
     """
@@ -83,7 +84,7 @@ def is_wanted(has_merges: bool, given: Mapping[str, Any]) -> bool:
 
 
 def read(given: Mapping[str, Any], all_options: Sequence[Option], vocab_size: int) -> PatternOptions:
-    """The options. OptionError names an option that conflicts with `pattern`."""
+    """The options. Raises OptionError, which names an option that conflicts with `pattern`."""
     defaults = {item.name: item.default for item in all_options}
     for name, value in given.items():
         if name not in _ALLOWED and value != defaults.get(name):
@@ -160,13 +161,14 @@ def _counted(
 
 
 def _bytes_named(special: Sequence[str]) -> dict[bytes, str]:
-    """The bytes whose characters, if merges join them, are the name of a special token; and the names."""
+    """bytes -> special token, for each token that is also the byte-level name of these bytes, so that merges could
+    make it."""
     names = [name for name in special if not {*name} - {*characters.CHARACTERS}]
     return {characters.bytes_of(name): name for name in names}
 
 
 def _check_special(units: Units, special: Sequence[str]) -> None:
-    """TrainingError if words contain bytes whose name in byte-level BPE is a special token: " a" for the token "Ġa"."""
+    """Raise TrainingError if words contain bytes whose name in byte-level BPE is a special token: " a" for "Ġa"."""
     tokens = {token: name for token, name in _bytes_named(special).items() if token != name.encode()}
     for begin, end in ranges(units.offsets, _PART_BYTES):
         first = int(units.offsets[begin])
@@ -184,7 +186,7 @@ def _check_special(units: Units, special: Sequence[str]) -> None:
 
 
 def _seen(units: Units) -> list[int]:
-    """The bytes of the units, in the order of their symbols."""
+    """The distinct bytes that occur in the units, in the order of their symbols."""
     total = np.zeros(256, np.int64)
     for begin in range(0, len(units.data), _PART_BYTES):  # bincount() converts each byte to an 8-byte integer
         total += np.bincount(units.data[begin : begin + _PART_BYTES], minlength=256)
@@ -192,7 +194,7 @@ def _seen(units: Units) -> list[int]:
 
 
 def _merged(training: Training, counted: list[Units], options: PatternOptions) -> Vocabulary:
-    """The model of the merges of these units. counted: a list of the units, which is emptied."""
+    """The model of the merges in these units. counted: a list that contains only the units, and is emptied."""
     seen = _seen(counted[0])
     n_special = len(options.special)
     reserved = {token: options.special.index(name) for token, name in _bytes_named(options.special).items()}
@@ -235,7 +237,7 @@ def first_merges(vocabulary: Vocabulary, n_special: int, n_pieces: int) -> Token
     assert vocabulary.merges is not None
     end = n_special + 256 + n_pieces
     merges = vocabulary.merges.reshape(3, -1)
-    last = np.flatnonzero(merges[2] == end - 1)  # merges that make special tokens may be among the others
+    last = np.flatnonzero(merges[2] == end - 1)  # merges that make special tokens may come before it
     kept = np.ascontiguousarray(merges[:, : last[0] + 1 if len(last) else None]).reshape(-1)
     return from_vocabulary(_pack(vocabulary.pieces[:end], n_special, kept, vocabulary.pattern))
 

@@ -18,7 +18,7 @@ def normalized(
 ) -> Iterator[bytes]:  # fmt: skip
     """The lines, normalized, with boundaries between the parts that `function` returns.
 
-    may_differ: the parts may differ from the line; otherwise TrainingError.
+    may_differ: the joined parts may differ from the line; without it, a difference raises TrainingError.
     """
     ordered = sorted({symbol.decode("utf-8", "replace") for symbol in symbols}, key=len, reverse=True)
     pattern = re.compile("|".join(map(re.escape, ordered)) or r"(?!)")

@@ -17,14 +17,15 @@ from pyunitok.train.counting import unwritable
 from pyunitok.train.lines import Batch
 from pyunitok.train.sources import Adder, Progress, TextSource
 
-IN_MEMORY_BYTES = 16 << 20  # of a copy; a larger one is a file
+IN_MEMORY_BYTES = 16 << 20  # the size up to which a copy stays in memory; a larger copy is a file
 
 
 class Rereading:
     """A context manager: a source that can be fed to several counters in turn.
 
-    Files are read again each time. A source that can be read only once (an iterator, stdin) is copied to a temporary
-    file, compressed: for each batch, a size and a zstd frame of the number of documents, their sizes (int64) and bytes.
+    Files are read again each time. A source that can be read only once (an iterator, stdin) is copied to a compressed
+    temporary file. For each batch, it contains the size of a zstd frame, and the frame: the number of documents, their
+    sizes (int64) and their bytes.
     """
 
     def __init__(self, source: TextSource, threads: int, folder: Path | None) -> None:
@@ -33,7 +34,7 @@ class Rereading:
         if not source.may_reread:
             where = None if folder is None else str(folder)
             self._copy = tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES, dir=where)  # noqa: SIM115
-        self._n_bytes = 0  # of the copy
+        self._n_bytes = 0  # in the copy
         self._lock = threading.Lock()
 
     def __enter__(self) -> Rereading:

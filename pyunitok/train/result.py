@@ -22,7 +22,7 @@ FORMAT = "pyunitok training"
 
 
 class Record:
-    """The record of one training run. out: NAME; files: all that it writes; what: see description()."""
+    """The record of one training run. out: NAME; files: all files that the run writes; what: see description()."""
 
     def __init__(self, out: str | os.PathLike[str], files: Iterable[Path], what: Mapping[str, Any]) -> None:
         self.path = Path(f"{os.fspath(out)}.training.json")
@@ -63,7 +63,7 @@ class Record:
         self._write(done=True)
 
     def _problem(self, path: Path, hashes: Mapping[str, Any]) -> str:
-        """Why this is not the file that was written; "" if it is."""
+        """Why the file is not the one that this run wrote; "" if it is."""
         expected = hashes.get(self._name(path))
         if expected is None:
             problem = "was not written by this training run, which is complete"
@@ -76,11 +76,11 @@ class Record:
         return f"{path} {problem}; --overwrite trains again"
 
     def _name(self, path: Path) -> str:
-        """The path relative to the record, which may move with its files."""
+        """The path relative to the record, so that the record and its files can be moved together."""
         return os.path.relpath(path.absolute(), self.path.parent.absolute())
 
     def _read(self) -> dict[str, Any]:
-        """The record on disk; empty if there is none."""
+        """The record on disk; empty if there is no valid record."""
         try:
             found = json.loads(self.path.read_bytes())
             is_ours = found["format"] == FORMAT and isinstance(found["what"], dict) and isinstance(found["files"], dict)
@@ -107,7 +107,7 @@ def _shown(value: Any) -> str:
 
 
 def write_models(files: Mapping[Path, bytes | bytearray], record: Record | None) -> None:
-    """Write the files of a model in this order: if the last exists, all do. On OutputError, none is left."""
+    """Write the files of a model in this order, so that if the last exists, all do. After OutputError, none exist."""
     if record is not None:
         record.begin(files)
     written: list[Path] = []
@@ -116,6 +116,6 @@ def write_models(files: Mapping[Path, bytes | bytearray], record: Record | None)
             write_whole(path, data)
             written.append(path)
     except OutputError:
-        for path in written:  # incomplete, and would block the next attempt
+        for path in written:  # an incomplete set would block the next attempt
             path.unlink()
         raise

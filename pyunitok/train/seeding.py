@@ -20,7 +20,7 @@ from pyunitok.errors import TrainingError
 # overfit: with 2 instead of 15, 16,000 pieces trained on 4 MB of code take 3 % more tokens on unseen code, and 0.7 %
 # more on mixed text. With 20, Chinese takes 0.3 % more than with sentencepiece's seeds.
 MIN_LEAF = 15
-PREPARING = 10  # per cent of the total time
+PREPARING = 10  # the share of the total time, in per cent
 
 Progress = Callable[[str, int, int], None]
 
@@ -30,7 +30,7 @@ def ranked(
 ) -> tuple[Units, Floats, Numbers]:
     """(pieces sorted by bytes, their values, their numbers in sentencepiece's order: characters, then best first).
 
-    A character's value is its count, another piece's its count times its characters.
+    A character's value is its count; the value of any other piece is its count times its number of characters.
     """
     if spec.seed_sentencepieces_file:
         return _in_order(*_from_file(rules, by_char, spec))
@@ -49,7 +49,7 @@ def ranked(
 
 
 def _sorted(pieces: list[bytes]) -> Units:
-    """The pieces sorted by bytes, each with a count of 1 + its number."""
+    """The pieces sorted by bytes, each with 1 + its index in the list as its count."""
     order = sorted(range(len(pieces)), key=pieces.__getitem__)
     return Units.pack([pieces[k] for k in order], [k + 1 for k in order])
 
@@ -57,8 +57,8 @@ def _sorted(pieces: list[bytes]) -> Units:
 def repeats(
     rules: Rules, units: Units, limit: int, *, compat: bool, threads: int, progress: Progress
 ) -> Units:
-    """Strings that repeat in the units and may be pieces, sorted by bytes, with their counts: at least the `limit` best
-    by count times characters."""
+    """Strings that repeat in the units and may be pieces, sorted by bytes, with their counts: at least the `limit`
+    strings with the largest product of count and number of characters."""
     seeds = Seeds(rules, units, compat=compat)
     while (done := seeds.step()) < 1:
         progress("seeds", int(done * PREPARING), 100)
@@ -102,8 +102,8 @@ def count_chars_of(pieces: Units) -> np.ndarray[Any, np.dtype[np.int32]]:
 
 
 def _in_order(pieces: Units, values: Floats) -> tuple[Units, Floats, Numbers]:
-    """The result of ranked(). pieces: sorted by bytes, each with a count of 1 + its number in sentencepiece's order;
-    values: in that order."""
+    """The result of ranked(). pieces: sorted by bytes, each with 1 + its number in sentencepiece's order as its count;
+    values: the values in sentencepiece's order."""
     numbers = pieces.counts.astype(np.int64) - 1
     order = np.empty(len(numbers), np.int64)
     order[numbers] = np.arange(len(numbers))
@@ -111,7 +111,7 @@ def _in_order(pieces: Units, values: Floats) -> tuple[Units, Floats, Numbers]:
 
 
 def _from_file(rules: Rules, by_char: Counts, spec: Any) -> tuple[Units, Floats]:
-    """Reads lines of a piece, a tab and its count."""
+    """Read seeds from a file whose lines consist of a piece, a tab and the count of the piece."""
     path = Path(os.fsdecode(spec.seed_sentencepieces_file))
     try:
         lines = path.read_bytes().split(b"\n")

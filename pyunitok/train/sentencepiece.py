@@ -48,13 +48,13 @@ class SentencePieceJob:
 
     compat         train the same model as sentencepiece 0.2.3 with num_threads=1
     pretokenizer   cuts each normalized line; may_differ: its parts may differ from the line
-    own            how a Unigram model is trained without `compat`
+    own            options for training a Unigram model without `compat`
     min_frequency  ignore units that occur less often
     max_memory     bytes for counting; 0: no limit. Ignored for Unigram models with `compat`
-    seed           of the sample of input_sentence_size lines
+    seed           the seed for sampling input_sentence_size lines
     checkpoint     saves the result of each phase, or supplies that of an earlier run
     byte_level     train a model whose symbols are bytes, by run_byte_level(); not with `compat`
-    rules_folder   of named normalization rules; None: those of this package
+    rules_folder   the folder of named normalization rules; None: the rules in this package
     """
 
     specs: Specs
@@ -75,7 +75,7 @@ class SentencePieceJob:
     left_out: tuple[int, int, int] = (0, 0, 1)  # see UnitCounter.finish: units, their occurrences, min_count
 
     def run(self, source: TextSource) -> Any:
-        """The ModelProto."""
+        """Train a model, and return its ModelProto."""
         specs = self.specs
         if not self.compat:
             _relax(specs.trainer)
@@ -85,7 +85,7 @@ class SentencePieceJob:
         meta = checks.MetaPieces(specs)
         units = self._counted(source, meta.symbols())
         by_char = c_train.count_chars(units, self.own.threads)
-        # With auto_character_coverage, sentencepiece trains a model of bytes only if all lines are white space.
+        # With auto_character_coverage, if all lines are white space, sentencepiece trains a model of bytes alone.
         chosen = alphabets.choose(by_char, specs.trainer, may_be_empty=self.compat and self.stats.n_lines > 0)
         if specs.kind.is_subword:
             alphabets.check_capacity(chosen, len(meta), specs.trainer)
@@ -99,7 +99,7 @@ class SentencePieceJob:
         return modelfile.assemble(specs, meta, pieces)
 
     def run_byte_level(self, source: TextSource) -> Vocabulary:
-        """The model, if `byte_level` is set: see byte_level.py."""
+        """Train a byte-level model, which requires `byte_level`: see byte_level.py."""
         specs, special = self.specs, byte_level.controls(self.specs)
         _relax(specs.trainer)
         byte_level.prepare(specs)
@@ -131,7 +131,7 @@ class SentencePieceJob:
     # ------------------------------------------------------------------------------------------------ Counting ----
 
     def rules(self, *, byte_level: bool = False) -> Rules:
-        """byte_level: rules for units in which characters stand for bytes."""
+        """The rules for units and pieces. byte_level: the characters of the units stand for bytes."""
         spec = self.specs.trainer
         if self.specs.kind.is_word:
             return Rules({"split_by_whitespace"}, spec.max_sentencepiece_length)
@@ -226,7 +226,7 @@ class SentencePieceJob:
 
     # ------------------------------------------------------------------------------------------------ Trainers ----
 
-    # `counted` is a list of one item, the units: a trainer pops it, so that it can free their memory.
+    # `counted` is a list whose only item is the units: a trainer pops it, so that it can free their memory.
 
     def _fold(self, counted: list[Units], chosen: Alphabet, how: int, *, ordered: bool = False) -> Units:
         """The units with unknown characters folded; sorted by bytes unless ordered. Empties the list."""
@@ -305,7 +305,7 @@ class SentencePieceJob:
         return self._by_share(folded.items(), folded.counts, n_pieces)
 
     def _by_share(self, pieces: list[bytes], counts: c_train.Counts, n_pieces: int) -> list[Piece]:
-        """The first n_pieces without unknown characters, with the logarithms of their shares."""
+        """The first n_pieces pieces without unknown characters, each with the logarithm of its share."""
         if n_pieces < 0:
             raise TrainingError(f"vocab_size is {self.specs.trainer.vocab_size}; the symbols alone need more")
         shares = c_train.log_shares(counts, int(counts.sum())).tolist()

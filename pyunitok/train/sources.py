@@ -20,11 +20,11 @@ from pyunitok.disk.url import is_url
 from pyunitok.packed import Offsets
 from pyunitok.train.lines import Batch
 
-NOTED_BYTES = 1 << 15  # kept of the line that a batch adds to the sample
-HELD_SHARE = 32  # at most 1 / this of a block is held out
-HELD_BYTES = 1 << 20  # in total, at least, if the text is large enough
+NOTED_BYTES = 1 << 15  # a document from a batch is truncated to this size in the sample
+HELD_SHARE = 32  # at most 1 / HELD_SHARE of a block is held out
+HELD_BYTES = 1 << 20  # at least this many bytes are held out in total, if the text is large enough
 HELD_INTERVAL = 16  # if the size is unknown, lines of one block in 16 are held out, after the first HELD_SHARE blocks
-FEW_INPUTS = 64  # up to this many inputs are all in the sample
+FEW_INPUTS = 64  # if there are at most this many inputs, the sample contains lines from each
 Progress = Callable[[int, int], None]  # bytes done, total (0: unknown)
 
 
@@ -35,7 +35,8 @@ class Adder(Protocol):
 
 
 class TextSource(Protocol):
-    """Texts. whole: each document is one line; sample: after feed(), lines that were held out or only copied."""
+    """Texts to train on. whole: each document is one line; sample: after feed(), the lines that were held out or, if
+    is_held_out is false, copies of some lines that were counted."""
 
     whole: bool
     sample: list[bytes]
@@ -44,11 +45,11 @@ class TextSource(Protocol):
         """All documents in order, in this thread."""
 
     def feed(self, counter: Adder, progress: Progress, threads: int = 1) -> None:
-        """Count all documents. threads: ignored by sources that have their own."""
+        """Count all documents. threads: ignored by sources that have threads of their own."""
 
     @property
     def may_reread(self) -> bool:
-        """Whether it can be fed again."""
+        """Whether feed() can be called again."""
 
     @property
     def is_held_out(self) -> bool:
@@ -64,7 +65,7 @@ class SuppliedBatches:
     sample: list[bytes] = field(default_factory=list)
 
     def batches(self) -> Iterator[Batch]:
-        """All batches; adds a line of each to the sample."""
+        """All batches. Adds the first document of each, up to NOTED_BYTES, to the sample until it has 1,000."""
         for data, offsets in self.items:
             if len(offsets) > 1 and len(self.sample) < 1000:
                 self.sample.append(data[offsets[0] : min(offsets[1], offsets[0] + NOTED_BYTES)].tobytes())
@@ -84,12 +85,12 @@ class SuppliedBatches:
 
 
 def after_newline(text: memoryview) -> int:
-    """A Split: a document continues after its last newline."""
+    """A Split that divides a document after its last newline."""
     return bytes(text).rfind(b"\n") + 1
 
 
 def _may_reread(source: InputSource) -> bool:
-    """Whether it is neither stdin nor a pipe, which have no size."""
+    """Whether the source is neither stdin nor a pipe, which have no size."""
     return source.opened is None and (source.size_bytes is not None or is_url(source.path))
 
 
@@ -140,7 +141,8 @@ class Corpus:
                 progress(result.compressed, self._n_bytes)
 
     def _is_held(self, block: Block) -> bool:
-        """Whether part of this block is held out: every block if the text is small, otherwise one in every few."""
+        """Whether part of this block is held out: in a small text, part of every block; otherwise, of one block in
+        every few."""
         is_first = block.first_document == 0 and block.inside == 0
         if is_first and len(self.reading.sources) <= FEW_INPUTS:
             return True
@@ -155,7 +157,8 @@ class Corpus:
         return 0 if None in sizes else sum(size or 0 for size in sizes)
 
     def _divide(self, block: Block) -> tuple[Offsets, bytes]:
-        """The offsets to count, and the sample: the last documents or lines of the block."""
+        """The offsets of the documents to count, and the text of the sample: the last documents or lines of the
+        block, or b"" if none are held out."""
         offsets = block.offsets[: block.n_docs + 1].copy()
         if block.n_docs == 0 or not self._is_held(block):
             return offsets, b""

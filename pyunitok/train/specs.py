@@ -79,7 +79,8 @@ class Specs:
 
     @classmethod
     def parse(cls, values: Mapping[str, Any], normalizer_spec: bytes | None = None) -> Specs:
-        """values: by spm_train's names; as str, as on its command line, or as Python types.
+        """Make the specs from options. values: spm_train's name -> the value, a str as on its command line or a Python
+        value.
 
         normalizer_spec: a serialized NormalizerSpec that replaces the normalizer's options.
         """
@@ -110,7 +111,7 @@ class Specs:
 
 
 def check_settings(settings: Mapping[str, Any]) -> None:
-    """TrainingOptionError unless all names are options of spm_train that --set may give."""
+    """Raise TrainingOptionError unless all names are options of spm_train that --set accepts."""
     known = {"normalization_rule_name", "denormalization_rule_tsv", *RETIRED, *_TYPES["TrainerSpec"]}
     for name in settings:
         if name in ELSEWHERE:
@@ -120,7 +121,8 @@ def check_settings(settings: Mapping[str, Any]) -> None:
 
 
 def parse_arguments(line: str) -> dict[str, str]:
-    """The options in "--input=x --vocab_size=8000", split at spaces as in sentencepiece. The first of a name counts."""
+    """The options in "--input=x --vocab_size=8000", split at spaces as in sentencepiece. If a name is repeated, its
+    first value counts."""
     ret: dict[str, str] = {}
     for word in line.split(" "):
         name, _, value = word.removeprefix("--").partition("=")

@@ -17,7 +17,7 @@ from pyunitok.model.tokenizer import Tokenizer
 
 Progress = Callable[[str, int, int], None]  # phase, done, total (0: unknown)
 Rows = list[tuple[str, str]]
-MEASURE_SECONDS = 0.05  # between two measurements of the memory in use
+MEASURE_SECONDS = 0.05  # the interval between measurements of the memory in use
 N_LONGEST = 5
 N_SIZES = 12  # points on the curve of a BPE model
 
@@ -28,8 +28,8 @@ def silent(phase: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class Phase:
-    """A part of a training run. peak_bytes: the peak memory of the process within it, sampled 20 times a second, and
-    exact if it is the highest so far."""
+    """A phase of a training run. peak_bytes: the peak memory of the process during the phase, sampled 20 times a
+    second; exact if it is the highest so far."""
 
     name: str
     seconds: float
@@ -38,7 +38,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class MeasuredSize:
-    """The size of an intermediate vocabulary, and the number of tokens of the complete text with it."""
+    """The size of an intermediate vocabulary, and the number of tokens in the complete text under that vocabulary."""
 
     n_pieces: int
     n_tokens: int
@@ -46,7 +46,8 @@ class MeasuredSize:
 
 @dataclass(frozen=True)
 class InSample:
-    """The model on the sample. n_unknown: characters in no piece; counts: of ids."""
+    """Statistics of the sample under the model. n_unknown: the number of characters that are in no piece; counts: how
+    often each id occurs."""
 
     n_bytes: int
     n_tokens: int
@@ -61,9 +62,9 @@ class Trained:
 
     pieces   the learned pieces as text appears in them, without the types below
     types    how many pieces there are of each type
-    notes    about the text: its size, and what was left out
+    notes    rows about the text: its size, and what was left out
     sizes    intermediate vocabularies, if training measured any on its text
-    n_bytes  the size of that text
+    n_bytes  the size of the text that was trained on
     sample   texts to measure density on: held out from training if possible
     normalize     normalizes a line; None for byte-level models, to which no character is unknown
     first_merges  BPE: returns the model after the first n merges, which a smaller vocab_size would give
@@ -80,7 +81,7 @@ class Trained:
     sample: list[bytes]
     is_held_out: bool
     proto: Any = None  # the ModelProto, if there is one
-    job: Any = None  # the SentencePieceJob that made it, if one did
+    job: Any = None  # the SentencePieceJob that trained the model, if one did
     normalize: Callable[[bytes], bytes] | None = None
     n_wanted: int = 0  # requested number of pieces, including symbols; 0: unknown
     first_merges: Callable[[int], Tokenizer] | None = None
@@ -96,8 +97,8 @@ class Trained:
         return InSample(sum(map(len, self.sample)), len(ids), n_chars, n_unknown, counts)
 
     def curve(self) -> list[tuple[int, float]]:
-        """(pieces, bytes per token) of smaller vocabularies. Those of BPE encode the sample; others were measured
-        during training. Empty if there are none."""
+        """(number of pieces, bytes per token) for smaller vocabularies; empty if there are none. Smaller BPE
+        vocabularies are measured on the sample; others were measured during training."""
         if self.first_merges is None:
             return [(size.n_pieces, self.n_bytes / size.n_tokens) for size in _best_sizes(self.sizes)]
         ret, n_bytes = [], sum(map(len, self.sample))
@@ -144,7 +145,7 @@ class Trained:
         return [*self.phases, Phase("in all", seconds, peak)]
 
     def _unknown_shares(self) -> str:
-        """Empty for byte-level models, to which no character is unknown."""
+        """The shares of unknown characters and tokens; empty for byte-level models, which have none."""
         if self.normalize is None:
             return ""
         characters = self.in_sample.n_unknown / max(1, self.in_sample.n_chars)
@@ -154,7 +155,8 @@ class Trained:
 
 
 def _best_sizes(sizes: list[MeasuredSize]) -> list[MeasuredSize]:
-    """Sorted by size, except those that a smaller vocabulary beats, as happens in greedy training."""
+    """The vocabularies sorted by size, except any that does not need fewer tokens than a smaller one, as can happen in
+    greedy training."""
     ret: list[MeasuredSize] = []
     for size in sorted(sizes, key=lambda size: (size.n_pieces, size.n_tokens)):
         if size.n_tokens and (not ret or size.n_tokens < ret[-1].n_tokens):
@@ -163,7 +165,7 @@ def _best_sizes(sizes: list[MeasuredSize]) -> list[MeasuredSize]:
 
 
 def _unknown(normalize: Callable[[bytes], bytes], sample: Sequence[bytes], pieces: Sequence[bytes]) -> tuple[int, int]:
-    """(characters of the normalized sample, number of those that are in no piece)."""
+    """(number of characters in the normalized sample, number of these characters that are in no piece)."""
     text = b"".join(normalize(line) for item in sample for line in item.split(b"\n")).decode("utf-8", "replace")
     known = set(b" ".join(pieces).decode("utf-8", "ignore"))
     characters, counts = np.unique(np.array(list(text), "U1"), return_counts=True)

@@ -24,9 +24,9 @@ class Training:
     """The arguments of train() that every trainer needs.
 
     arguments   the inputs as they were named
-    files       of each input; None: the texts are in `batches`
+    files       the files of each input; None: the texts are in `batches`
     reading     how files are read; it lists no files
-    sizes       of the vocabularies, the largest first
+    sizes       the sizes of the vocabularies, the largest first
     out         the model's file; None: the model stays in memory
     max_memory  bytes; 0: no limit
     """
@@ -68,16 +68,16 @@ class Training:
 class Trainer(NamedTuple):
     """A row of the table.
 
-    name             of the kind of models, and of the command
-    help             of the command: a sentence, details, and an example
-    options          of the command, besides those that all trainers have
+    name             the name of the kind of models, and of the command
+    help             the help of the command: a sentence, details, and an example
+    options          the options of the command, besides those that all trainers have
     run              trains a model with the options that were given
     files            the files to write for `out`: the models, the largest first, then any others
     out_help         help of --out
     memory_help      help of --max-memory
     takes_settings   whether it takes the options of spm_train
     takes_sizes      whether it makes models of several sizes in one run
-    is_sampled       whether --max-memory decides which text is trained on
+    is_sampled       whether a text that exceeds --max-memory is sampled
     """
 
     name: str

@@ -21,7 +21,7 @@ from pyunitok._c.train_lexicon import Doubles, Lattice, Lexicon, Scored, maximiz
 from pyunitok.packed import Bytes, ranges
 from pyunitok.train.options import option
 
-CHUNK_BYTES = 1 << 16  # of units, per call
+CHUNK_BYTES = 1 << 16  # bytes of units per call
 CHUNK_PIECES = 1 << 13
 UNKNOWN_PENALTY = 10.0
 MIN_EXPECTED = 0.5
@@ -57,7 +57,8 @@ class UnigramOptions:
 
 @dataclass(frozen=True)
 class PruningRound:
-    """The result of a round: pieces, and the tokens of the complete text before pruning."""
+    """The result of a round: the number of pieces before and after it, and, before pruning, the number of tokens in the
+    complete text and the log-likelihood."""
 
     n_before: int
     n_after: int
@@ -67,13 +68,13 @@ class PruningRound:
 
 @dataclass
 class UnigramState:
-    """The model between rounds. Arrays are by piece; pieces are sorted by bytes."""
+    """The model between rounds. Arrays have an item for each piece; pieces are sorted by bytes."""
 
     pieces: Units
     scores: Doubles
     seed_counts: Doubles
     rounds: list[PruningRound] = field(default_factory=list)
-    threshold: float = 0.0  # that sparse pruning subtracts from each count
+    threshold: float = 0.0  # sparse pruning subtracts it from each count
 
 
 class UnigramTrainer:
@@ -81,7 +82,7 @@ class UnigramTrainer:
 
     def __init__(self, state: UnigramState, units: Units, options: UnigramOptions, progress: Progress) -> None:
         self.state, self._units, self._options, self._progress = state, units, options, progress
-        self._chunks = list(ranges(units.offsets, CHUNK_BYTES))  # independent of threads, so sums are, too
+        self._chunks = list(ranges(units.offsets, CHUNK_BYTES))  # the chunks, and so the sums, do not depend on threads
         self._lattices = [Lattice() for _ in range(options.threads)]
         n_chars = float((units.counts.astype(np.float64) * np.diff(units.offsets)).sum())
         self._unit = 2.0 ** (61 - int(np.ceil(np.log2(max(n_chars, 2.0)))))
@@ -206,7 +207,7 @@ class UnigramTrainer:
         return expected, float(sum(likelihoods))
 
     def _best_paths(self) -> tuple[Doubles, float, int]:
-        """(uses of each piece, sum of the paths' scores, number of tokens)."""
+        """(how often the best paths use each piece, sum of the paths' scores, number of tokens)."""
         models = [self._model(thread) for thread in range(self._options.threads)]
         sums = [np.zeros(len(self._alive), np.float64) for _ in models]  # integers, so sums are exact in any order
 
@@ -220,7 +221,7 @@ class UnigramTrainer:
         return used, float(sum(score for score, _ in results)), sum(tokens for _, tokens in results)
 
     def _prune(self, size: int) -> int:
-        """Keep the best `size` pieces and those that nothing can replace; return the number of tokens before that."""
+        """Keep the best `size` pieces and those that nothing can replace. Returns the number of tokens before that."""
         used, _, n_tokens = self._best_paths()
         worth = self._worth(used)
         needed, others = np.flatnonzero(worth == np.inf), np.flatnonzero(np.isfinite(worth))
@@ -230,7 +231,7 @@ class UnigramTrainer:
         return n_tokens
 
     def _worth(self, used: Doubles) -> Doubles:
-        """The value of each piece; -inf is dropped, +inf is kept."""
+        """The value of each piece; pieces with -inf are dropped, and pieces with +inf are kept."""
         options = self._options
         worth: Doubles = np.empty(len(self._alive), np.float64)
         if options.prune == "loss" and options.objective == "likelihood":
@@ -244,7 +245,7 @@ class UnigramTrainer:
             return worth
         parts = self._parts()
         if options.prune == "loss":
-            worth[:] = used * (parts - 1)  # additional tokens without it
+            worth[:] = used * (parts - 1)  # the number of additional tokens without the piece
         else:
             worth[:] = self.state.scores if options.prune == "probability" else self.state.seed_counts
         worth[(self._alive == 0) | (used == 0) | (parts == -1)] = -np.inf
@@ -263,5 +264,5 @@ def _ranges(n: int) -> list[tuple[int, int]]:
 
 
 def first_state(pieces: Units, values: Doubles, seed_counts: Doubles) -> UnigramState:
-    """The seeds; scores are the logarithms of their shares of all values."""
+    """The state with the seeds as pieces. A score is the logarithm of the seed's share in the sum of values."""
     return UnigramState(pieces, np.log(values) - np.log(values.sum()), seed_counts)

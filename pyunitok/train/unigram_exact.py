@@ -19,7 +19,7 @@ from pyunitok.train.alphabet import Alphabet
 from pyunitok.train.modelfile import Piece
 
 UNITS_AT_ONCE = 1 << 14
-KEPT_BYTES = 1 << 25  # for the edges of UNITS_AT_ONCE units; words take about 2 MB
+KEPT_BYTES = 1 << 25  # the maximum for the edges of UNITS_AT_ONCE units; the edges of words take about 2 MB
 UNKNOWN_PENALTY = np.float32(10)
 Progress = Callable[[str, int, int], None]
 
@@ -100,7 +100,7 @@ class ExactTrainer:
         maximize_exact(expected, self._order, self._alive, self._scores)
         self._keep(self._order[self._alive[self._order] == 1])
         self.sizes.append(len(self._order))
-        if None in self._kept:  # only now, because most pieces disappear in the first step
+        if None in self._kept:  # not before the first step, in which most pieces disappear
             self._kept = [KeptEdges(KEPT_BYTES) for _ in self._ranges]
 
     def _prune(self, wanted: int, shrinking_factor: float) -> None:
@@ -118,12 +118,12 @@ class ExactTrainer:
         needed, others = self._order[of_order == np.inf], self._order[np.isfinite(of_order)]
         others = others[np.argsort(-losses[others], kind="stable")]
         size = max(wanted, int(np.float32(shrinking_factor) * np.float32(len(self._order))))
-        if len(needed) <= size:  # otherwise sentencepiece never reaches its limit and keeps them all
+        if len(needed) <= size:  # if more are needed, sentencepiece never reaches its limit and keeps them all
             others = others[: size - len(needed)]
         self._keep(np.concatenate((needed, others)))
 
     def pieces(self) -> dict[bytes, np.float32]:
-        """The pieces alive, in order, with their scores."""
+        """The pieces alive, in sentencepiece's order, with their scores."""
         names = self._lexicon.pieces.take(self._order).items()
         return dict(zip(names, self._scores[self._order], strict=True))
 

@@ -28,13 +28,13 @@ from pyunitok.vocab import japanese, scripts
 
 MAX_WORD_BYTES = 96  # longer runs are unlikely to be words
 MIN_COUNT = 2
-CHUNK_WORDS = 1 << 18  # per call of the encoder
+CHUNK_WORDS = 1 << 18  # words per call of the encoder
 
 
 class Word(NamedTuple):
     piece: bytes
     times: int
-    saved: int  # tokens, in the corpus
+    saved: int  # the tokens saved in the corpus
 
 
 class WordFinder:
@@ -63,10 +63,10 @@ def rank_words(
     reading: Reading, tokenizer: Tokenizer, script: Sequence[str], n: int, *, max_memory: int = 0,
     folder: Path | None = None, progress: Progress = lambda done, total: None,
 ) -> list[Word]:  # fmt: skip
-    """The n words that save the most, best first; ties by their bytes. Words of one token save nothing.
+    """The n words that save the most, best first; ties are in byte order. A word that is one token saves nothing.
 
     script      names as in Unicode (Cyrillic, Han, …); "Japanese" is Han, Hiragana and Katakana, with the endings
-    max_memory  bytes for counting; beyond, counts are spilled to `folder` (0: no limit)
+    max_memory  bytes for counting; further counts are spilled to `folder` (0: no limit)
     """
     pattern = scripts.words(script)
     with UnitCounter(lambda counter: WordFinder(pattern, counter), max_memory, folder) as counter:
@@ -93,7 +93,7 @@ def _divided(units: Units) -> Units:
 
 
 def _saving(units: Units, begin: int, tokenizer: Tokenizer) -> list[Word]:
-    """The words of a chunk that would save tokens."""
+    """The words in a chunk that would save tokens."""
     offsets = units.offsets[begin : begin + CHUNK_WORDS + 1]
     counts = units.counts[begin : begin + CHUNK_WORDS].astype(np.int64)
     n_tokens = np.diff(tokenizer.encode_batch(Packed(units.data, offsets)).offsets)
