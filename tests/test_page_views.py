@@ -381,6 +381,24 @@ def test_a_saved_query_and_a_sample(page: Any, address: str) -> None:
 
 
 @pytest.mark.slow
+def test_the_current_view_is_visible(page: Any, address: str) -> None:
+    open_view(page, address, "q=fox&view=together", "#together")
+    box = page.locator("#views [aria-current]").bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= page.viewport_size["width"]
+
+
+@pytest.mark.slow
+def test_sorted_hits_that_are_too_many(page: Any, address: str) -> None:
+    def many(route: Any) -> None:
+        found = route.fetch().json()
+        route.fulfill(json=found | {"count": 20_000})
+
+    page.route("**/api/filtered.json*", many)
+    open_view(page, address, "q=fox&where=lang%3Den&sort=R1", ".hits a")
+    assert "only the first 10,000 hits are sorted" in page.inner_text("#view .tools >> nth=1")
+
+
+@pytest.mark.slow
 def test_a_slow_answer_does_not_remove_what_was_typed(page: Any, address: str) -> None:
     held: list[Any] = []
     page.route("**/api/info.json*", lambda route: held.append(route))

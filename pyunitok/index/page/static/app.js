@@ -30,7 +30,10 @@ function showLinks(s) {
   const linked = (view, isCurrent, title) => link({ view, ...page.NO_DOCUMENT }, { "aria-current": isCurrent ? "page" : undefined }, title);
   const area = areaOf(s);
   at("areas").replaceChildren(...page.AREAS.map(([name, title]) => linked(viewsOf(name)[0].name, name === area, title)));
-  at("views").replaceChildren(...viewsOf(area).map(({ name, title }) => linked(name, name === s.view, title)));
+  const views = viewsOf(area).map(({ name, title }) => linked(name, name === s.view, title));
+  at("views").replaceChildren(...views);
+  const current = views.find((view) => view.hasAttribute("aria-current"));
+  if (current) at("views").scrollLeft = current.offsetLeft - at("views").offsetLeft - 100; // phones scroll the views
 }
 
 function showCount(s, row) {

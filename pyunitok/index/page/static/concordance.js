@@ -4,8 +4,10 @@ const { make, link, go, ask, number, flat, tools, downloads } = page;
 
 const SORTS = [["random", "random order"], ["text", "text order"], ["rank", "index order"], ["R1", "following words"], ["L1", "preceding words"]];
 
+const MAX_SORTED = 10000; // hits that can be sorted by the words beside them, or reached with conditions on fields
+
 export async function drawHits(place, s) {
-  const isFiltered = s.where.length > 0, name = isFiltered ? "filtered" : page.inMode(s, "hits");
+  const isFiltered = s.where.length > 0, isBySide = s.sort === "R1" || s.sort === "L1", name = isFiltered ? "filtered" : page.inMode(s, "hits");
   const query = isFiltered ? page.withFilters(s) : { q: s.queries[0], ...page.modeOf(s) };
   const parameters = { ...query, sort: s.sort, seed: s.sort === "random" ? s.seed : null };
   const list = make("ol", { class: "hits" }), more = make("p"), note = make("span", { class: "quiet" });
@@ -21,9 +23,9 @@ export async function drawHits(place, s) {
     first ??= answer;
     for (const hit of answer.hits) list.append(make("li", {}, hitLine(hit, hit.fields || answer.metadata?.[hit.document]?.metadata)));
     shown += answer.hits.length;
-    answer.reachable ??= answer.count;
+    answer.reachable ??= isFiltered || isBySide ? Math.min(answer.count, MAX_SORTED) : answer.count;
     if (shown > page.PAGE && shown <= page.MAX_HITS) history.replaceState(history.state, "", page.address({ shown }));
-    if (answer.reachable < answer.count) note.textContent = `only the first ${number.format(answer.reachable)} hits are sorted`;
+    if (isBySide && answer.reachable < answer.count) note.textContent = `only the first ${number.format(answer.reachable)} hits are sorted`;
     more.replaceChildren();
     if (shown < answer.reachable && answer.hits.length) {
       const button = make("button", { type: "button", onclick: () => { button.disabled = true; load().catch(page.complain); } }, `Show more (${number.format(shown)} of ${number.format(answer.count)})`);

@@ -8,6 +8,12 @@ const visible = (text) => flat(text).replace(/ /g, "␣");
 // Searches for a word of a list, as a whole word.
 const wordLink = (text, changes = {}) => link({ queries: [text], view: "hits", mode: "words", ...changes }, {}, make("bdi", {}, flat(text)));
 
+// Searches for the text of some tokens, unless it contains bytes that are no text.
+function tokensLink(text) {
+  const shown = make("bdi", {}, visible(text));
+  return /\\x[0-9a-f]{2}/.test(text) ? shown : link({ queries: [text], view: "hits", mode: "" }, {}, shown);
+}
+
 export function drawNeighbours(name) {
   return async (place, s) => {
     const query = s.queries[0], parameters = { q: query, ...page.modeOf(s), limit: s.rows }, request = page.inMode(s, name);
@@ -164,7 +170,7 @@ export async function drawNgrams(place, s) {
   const units = page.index.words ? page.chooser("unit", [["words", "words"], ["tokens", "tokens"]], s, "") : make("span", {}, "tokens");
   place.append(tools(page.numberBox("n", s, "Sequences of", { min: 1, max: 16 }), units, page.numberBox("least", s, "at least", { min: 1 }), make("span", {}, "times"), downloads(request, { ...parameters, limit: page.MAX_HITS })));
   const found = (await ask(request, parameters))[request];
-  const rows = found.map((row) => [ofWords ? wordLink(row.text) : link({ queries: [row.text], view: "hits", mode: "" }, {}, make("bdi", {}, visible(row.text))), bar(row.count, found[0].count), number.format(row.count)]);
+  const rows = found.map((row) => [ofWords ? wordLink(row.text) : tokensLink(row.text), bar(row.count, found[0].count), number.format(row.count)]);
   place.append(rows.length ? table(["", "", ["count"]], rows) : make("p", { class: "quiet" }, "No sequence occurs so often."), page.moreRows(s, rows.length));
 }
 
