@@ -33,7 +33,7 @@ def encode(
       pyunitok encode --offsets "The quick brown fox"
     """
     if ((pieces or offsets) and (plain or add_special)) or (pieces and offsets):
-        raise click.UsageError("--pieces, --offsets and --plain or --add-special cannot be combined")
+        raise click.UsageError("--pieces and --offsets cannot be combined with each other, --plain or --add-special")
     tokenizer = open_model(model)
     how = ({"special": False} if plain else {}) | ({"add_special": True} if add_special else {})
     for line in [os.fsencode(" ".join(text))] if text else (line.removesuffix(b"\n") for line in stdin()):

@@ -90,7 +90,7 @@ class _Quoting(Sectioned):
 )
 @click.option(
     "--normalize", is_flag=True,
-    help="With --overlap and --spans: compare words without case, and ignore everything between them. Requires index "
+    help="With --overlap and --spans: compare words, ignoring case and everything between words. Requires index "
     "--words.",
 )
 @word_options

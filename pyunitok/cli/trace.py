@@ -24,7 +24,7 @@ from pyunitok.index.trace import trace as traced
 @click.option("--part-words", is_flag=True, help="Spans may begin and end inside a word.")
 @click.option(
     "--normalize", is_flag=True,
-    help="Compare words without case, and ignore everything between them. Requires index --words.",
+    help="Compare words, ignoring case and everything between words. Requires index --words.",
 )
 @click.option(
     "--max-spans", metavar="N", type=click.IntRange(0),

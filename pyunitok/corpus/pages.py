@@ -31,7 +31,7 @@ VALUE_BYTES = 16  # memory of a value in addition to its bytes: its offset, null
 OBJECT_BYTES = 128  # memory of a value as a Python object and as JSON, without its text
 PAGE_BYTES = 256  # memory of a page's entry in Leaf.pages while the array is built
 COPIES = 3  # copies of a batch in memory: pyarrow's own, one while it grows, and a cast
-COPIES_METADATA = 12  # also copies as Python objects and JSON
+COPIES_METADATA = 12  # the same, plus copies as Python objects and as JSON
 _DATA, _DICTIONARY, _DATA_2 = 0, 2, 3
 _HEADERS = {_DATA: 5, _DICTIONARY: 7, _DATA_2: 8}  # page type: the field with the header of this type
 _PLAIN_DICTIONARY, _RLE, _DELTA_LENGTH, _DELTA, _RLE_DICTIONARY = 2, 3, 6, 7, 8  # encodings
@@ -302,7 +302,7 @@ def _decompress(data: bytes, n_bytes: int, codec: int) -> bytes:
 
 
 def _structs(reader: ThriftReader, field: int, what: str) -> Iterator[ThriftReader]:
-    """Yield the reader at each struct of the list in this field. The caller must read each struct before the next."""
+    """Yield the reader once per struct of the list in this field; the caller must then read the struct."""
     for number, kind in reader.fields():
         if (number, kind) != (field, LIST):
             reader.skip(kind)

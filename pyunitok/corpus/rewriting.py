@@ -53,7 +53,7 @@ class FileWriter(Protocol):
     """Turns the blocks of one input, in order, into the bytes of a file."""
 
     def add(self, written: Written, at: int) -> bytes:
-        """The next bytes of the file, which has `at` bytes so far. Nothing may be returned until a block has is_end."""
+        """The next bytes of the file, which has `at` bytes so far. The result may be empty until a block has is_end."""
 
     def end(self, at: int) -> bytes:
         """The last bytes of the file."""

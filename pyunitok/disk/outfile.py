@@ -109,7 +109,7 @@ def open_locked(path: Path, named: Path, *, create: bool = True) -> int:
         except BaseException:
             os.close(fd)
             raise
-        os.close(fd)  # its last owner has renamed or removed it between our open and our lock
+        os.close(fd)  # the file's previous owner renamed or removed it between our open and our lock
 
 
 def _lock(fd: int, named: Path) -> bool:

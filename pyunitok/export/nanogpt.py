@@ -28,7 +28,7 @@ def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
     cut, n = int(array.ends[d - 1]), len(array.ids)
     folder.copy("train.bin", array.path, 0, 2 * cut)
     folder.copy("val.bin", array.path, 2 * cut, 2 * n)
-    return [*notes, f"val.bin has the last {len(array) - d:,} documents, {n - cut:,} tokens"]
+    return [*notes, f"val.bin contains the last {len(array) - d:,} documents, {n - cut:,} tokens"]
 
 
 def first_of_val(array: TokenArray, fraction: float) -> int:

@@ -21,7 +21,7 @@ def _id_or_none(id_: int) -> int | None:
 
 
 class TokenizerPieces:
-    """The part of Tokenizer that concerns the vocabulary."""
+    """The methods of Tokenizer that concern the vocabulary."""
 
     codec: Codec
 

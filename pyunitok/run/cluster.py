@@ -112,7 +112,7 @@ def _check_port(address: str) -> None:
 
 
 class Cluster:
-    """A units.Each that runs every item as a task with `cores` cores. ClusterWarning when a machine is lost."""
+    """A units.Each that runs every item as a task with `cores` cores. Issues ClusterWarning when a machine is lost."""
 
     def __init__(self, cores: int) -> None:
         self._cores = cores

@@ -59,7 +59,8 @@ class Journal:
 
     @classmethod
     def read(cls, path: Path) -> Journal | None:
-        """None if the file does not exist. Raises OutputError if it is damaged or has an unsupported version."""
+        """Read a journal; None if the file does not exist. Raises OutputError if it is damaged or has an unsupported
+        version."""
         try:
             head, _, body = path.read_bytes().partition(b"\n")
         except FileNotFoundError:

@@ -140,7 +140,7 @@ class Joiner:
             self._metadata.append_file(metadata_path(part.path))
 
     def end(self) -> None:
-        """Call after the last part."""
+        """Complete the output. Must be called after the last part."""
         if self._metadata is not None:
             self._metadata.end()
 

@@ -69,7 +69,7 @@ class Planned:
 
     @classmethod
     def read(cls, folder: Path) -> Planned | None:
-        """None if the file does not exist. Raises OutputError if it is damaged."""
+        """Read plan.json; None if the file does not exist. Raises OutputError if it is damaged."""
         try:
             values = json.loads((folder / PLAN_NAME).read_bytes())
             if values.pop("xxh64", None) != _digest(values):

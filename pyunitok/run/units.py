@@ -165,7 +165,7 @@ def _ranges(plan: Plan, n_bytes: int, each: Each) -> dict[int, list[tuple[Range,
 
 
 def _call_in(cwd: str, item: tuple[Callable[..., Result], Source, Any, Any]) -> Result:
-    """Call a function of a source in the driver's directory."""
+    """Call a function with a source and further arguments, in the driver's directory."""
     function, source, *arguments = item
     change_folder(cwd, [source])
     return function(source, *arguments)

@@ -176,7 +176,7 @@ class Windows:
 
     @cached_property
     def _views(self) -> list[Ids]:
-        """The windows of each file as one array [windows, n] that shares its memory."""
+        """The windows of each file as one array [windows, n] that shares the file's memory."""
         views = []
         for ids in self._docs._token_parts():
             shape = (max(0, (len(ids) - self.n) // self.stride + 1), self.n)

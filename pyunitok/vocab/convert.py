@@ -127,7 +127,7 @@ def _write_folder(folder: Path, files: dict[str, bytes], *, overwrite: bool) -> 
 
 
 def huggingface_json(vocabulary: Vocabulary) -> bytes:
-    """Raises VocabularyError if the model is neither byte-level nor from a tokenizer.json."""
+    """The contents of a tokenizer.json. Raises VocabularyError if the model is neither byte-level nor from one."""
     if byte_convert.has_ranks(vocabulary):
         return byte_convert.huggingface_json(vocabulary)
     if not byte_level.is_byte_level(vocabulary) and not (vocabulary.prepare or {}).get("format"):

@@ -5,9 +5,9 @@ The last merge of a piece is the one that creates it when its bytes are encoded 
 
     hello   h e l l o ─▶ h e ll o ─▶ h ell o ─▶ h ello ─▶ hello      the last merge is (h, ello)
 
-In any text, only its last merge creates a piece: before that merge, no other one joins its bytes with those around
-them, so the merges inside do not depend on the surrounding text. Other merges with the same result never happen. A
-piece without a last merge is never created.
+In any text, only its last merge creates a piece: before that merge, no merge joins a byte of the piece with a byte
+around it, so the merges inside the piece do not depend on the surrounding text. Other merges with the same result never
+happen. A piece without a last merge is never created.
 """
 
 from __future__ import annotations

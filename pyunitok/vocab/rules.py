@@ -10,5 +10,6 @@ from pyunitok.vocab.vocabulary import About
 
 
 def rules_of(about: About, model: c_model.Model) -> TextRules:
-    """Raises VocabularyError if the settings are damaged, or something that they require is not installed."""
+    """The rules for a model. Raises VocabularyError if its settings are damaged, or require a package that is not
+    installed."""
     return ranks.RankRules(about, model) if ranks.is_ranks(about) else huggingface_rules.rules_of(about, model)

@@ -96,7 +96,7 @@ class SentencePieceModel:
                 (texts if type_ in _TEXTS else marks)[piece] = id_
         return PieceLookup({} if marks is texts else marks, texts, self.unknown_id)
 
-    # The same ids as sentencepiece's functions of these names return; -1 means none.
+    # The ids that sentencepiece's functions of these names return; -1 if there is none.
 
     @cached_property
     def unk_id(self) -> int:

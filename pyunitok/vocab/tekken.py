@@ -34,7 +34,7 @@ _SPECIAL_TOKENS = (
 
 
 def looks_like_json(data: bytes) -> bool:
-    """Whether the beginning or the end of the file has keys that only a tekken.json has."""
+    """Whether the beginning or the end of the file contains keys that occur only in a tekken.json."""
     if _FIRST_KEY.match(data) is None:
         return False
     return b'"default_num_special_tokens"' in data[:_HEAD_BYTES] + data[-_HEAD_BYTES:] or (

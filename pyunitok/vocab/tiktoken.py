@@ -150,7 +150,7 @@ KNOWN: dict[str, Known] = {
 
 
 def looks_like_ranks(data: bytes) -> bool:
-    """Whether the first line has a piece and its rank."""
+    """Whether the first line contains a piece and its rank."""
     return _FIRST_LINE.match(data) is not None
 
 

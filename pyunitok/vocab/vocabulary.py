@@ -70,7 +70,7 @@ class About:
 
     @classmethod
     def from_json(cls, values: Any) -> About:
-        """Raises ValueError if the JSON value is not a valid About. Unknown keys are ignored."""
+        """The inverse of to_json(). Raises ValueError if the value is not a valid About. Unknown keys are ignored."""
         if not isinstance(values, dict):
             raise ValueError("expected an object")
         name, eod_piece = values.get("name"), values.get("eod_piece")

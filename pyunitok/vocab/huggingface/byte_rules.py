@@ -5,7 +5,7 @@ library.
             added_tokens.py unicode9.py    normalized      └── the C model
 
     sections    hello ␣ | <mask> | ␣world        texts are divided into sections, each a token or text for C, and
-    ids          ... ... | 50264  |  ...          encoded together. C gets a batch without tokens unchanged
+    ids          ... ... | 50264  |  ...          encoded together. A batch without tokens goes to C unchanged
 
 Files that need more than this are rejected, and delegate.py reads them.
 """
@@ -254,7 +254,7 @@ def _parts(sections: Sections) -> list[bytes]:
 
 
 def _joined(sections: Sections, parts: list[bytes]) -> Sections:
-    """The sections with these texts."""
+    """The sections with `parts` as their texts."""
     data, offsets = pack(parts)
     return sections._replace(data=data, offsets=offsets)
 

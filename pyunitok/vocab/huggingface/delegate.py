@@ -31,7 +31,7 @@ FORMAT = "huggingface 2"
 GROWTH_MAX = 1000  # normalizers and decoders may lengthen a text by at most this factor
 # With these decoders, a piece always decodes to the same bytes, except for a leading space.
 _SEPARATE_DECODERS = {"Sequence", "ByteLevel", "ByteFallback", "Fuse", "Metaspace", "Replace", "Strip"}
-_MARK = 0x10FF00  # + byte: a private-use character that represents the byte while `tokenizers` decodes
+_MARK = 0x10FF00  # _MARK + byte is a private-use character that represents the byte while `tokenizers` decodes
 
 
 def guarded(call: Callable[..., Any], error: type[UnitokError], message: str, *arguments: Any, **options: Any) -> Any:
@@ -47,7 +47,7 @@ def guarded(call: Callable[..., Any], error: type[UnitokError], message: str, *a
 class DelegatedRules(WholeTexts):
     """See scratch.TextRules. Raises VocabularyError if `tokenizers` is not installed or cannot load the document.
 
-    name    of the model, for messages
+    name    the model's name, for messages
     reason  why C cannot encode the model, for messages
     """
 

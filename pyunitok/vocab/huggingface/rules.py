@@ -17,7 +17,7 @@ FORMAT = "huggingface 1"
 
 
 def rules_of(about: About, model: c_model.Model) -> TextRules:
-    """The rules in About.prepare. Raises VocabularyError if they are damaged or `tokenizers` is required but not
+    """The rules in About.prepare. Raises VocabularyError if they are damaged, or if `tokenizers` is required but not
     installed."""
     document = Fields(about.prepare, f"{about.name}: ")
     if document.values.get("format") == DELEGATED:

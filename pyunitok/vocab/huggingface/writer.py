@@ -125,7 +125,8 @@ def _number(score: float) -> float:
 def serde_float(text: str) -> float:
     """Parse a JSON number as serde_json does, which `tokenizers` uses.
 
-    It rounds the digits to a float, then multiplies or divides by a power of ten. This may be off by one ulp.
+    serde_json rounds the digits to a float, then multiplies or divides by a power of ten. The result may be off by one
+    ulp.
     """
     match = _FLOAT.fullmatch(text)
     assert match is not None
