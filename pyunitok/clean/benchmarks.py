@@ -34,12 +34,12 @@ class Items:
     """The texts of all benchmarks.
 
     texts       text k of item `items[k]`
-    benchmarks  the names
+    benchmarks  the names of the benchmarks
     benchmark   the number of each text's benchmark
     items       the number of each text's item; texts of an item have consecutive numbers
     labels      the name of each item in its benchmark
     fields      the field of each text
-    sha         XXH64 of everything, to detect a changed benchmark
+    sha         XXH64 of all these values, to detect a changed benchmark
     """
 
     texts: Packed
@@ -52,9 +52,9 @@ class Items:
 
 
 def read_items(paths: Iterable[str], format: str, fields: Sequence[str], *, paragraphs: bool = False) -> Items:
-    """Read the items of some files. InputError names the file and line of an item that cannot be read.
+    """Read the items in files. Raises InputError, which names the file and the line of an item that cannot be read.
 
-    paragraphs  each line of a text is a separate text
+    paragraphs  make each line of a text a separate text
     """
     if format == "fields" and not fields:
         raise OptionError("use --field to name the fields of the benchmark, or --against-format to name its format")
@@ -158,7 +158,7 @@ def _label(values: dict[str, Any]) -> str:
 
 
 def _strings(value: Any, field: str) -> list[str]:
-    """A string, or the strings in a list."""
+    """The strings in a list; a string counts as a list of one."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, list) and all(isinstance(one, str) for one in value):

@@ -33,10 +33,10 @@ class Cleaned:
 
     written     its part of CLEAN; None if no corpus is written
     report      compressed lines of the report
-    texts       the texts of items that were found, once per document
-    benchmarks  their benchmarks, once per document
+    texts       the number of each text of an item that was found, once per document
+    benchmarks  the numbers of the benchmarks that were found, once per document
     affected    the number of contaminated documents
-    grams       n-grams, once per document that contains them
+    grams       the number of each n-gram that was found, once per document
     """
 
     written: Written | None = None
@@ -48,7 +48,7 @@ class Cleaned:
 
 
 class Cleaner:
-    """Cleans blocks of some sources.
+    """Cleans the blocks of a corpus.
 
     rewriters   one for each source
     is_written  whether CLEAN is written, or only the report
@@ -72,8 +72,8 @@ class Cleaner:
         self._counts_grams = rule.max_common is None
 
     def _is_affected(self, found: Int64s) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """bool[benchmarks]: whether more than set_share of a benchmark's items are contaminated. found: the number of
-        documents in which each text was found."""
+        """bool[benchmarks]: whether the share of a benchmark's items that are contaminated exceeds set_share. found:
+        the number of documents in which each text was found."""
         items, n = np.array(self._items.items), len(self._items.benchmarks)
         benchmark_of = dict(zip(self._items.items, self._items.benchmark, strict=True))
         sizes = np.bincount([*benchmark_of.values()], minlength=n)
@@ -81,7 +81,7 @@ class Cleaner:
         return np.bincount(hit, minlength=n) > (self._rule.set_share or 0) * sizes
 
     def count(self, block: Block) -> Cleaned:
-        """Compute only `grams` or, with set_share, `texts`."""
+        """Set only `grams` or, with set_share, only `texts`."""
         hits = self._matcher.find_in(block)
         if self._rule.set_share is None:
             return Cleaned(grams=_grams_of(hits))
@@ -89,7 +89,7 @@ class Cleaner:
 
     def clean(self, block: Block) -> Cleaned:
         ret = Cleaned()
-        if block.source >= len(self._sources):  # the last block
+        if block.source >= len(self._sources):  # the block after the last source, which has no documents
             return ret
         hits = self._matcher.find_in(block)
         if self._counts_grams:
@@ -129,7 +129,7 @@ class Cleaner:
         return [piece for piece in pieces if len(piece) >= self._rule.min_piece]
 
     def _described(self, found: Matches) -> list[dict[str, Any]]:
-        """The record of each match for the report and for marks."""
+        """A record of each match, for the report and for the field that the action mark adds."""
         items, values = self._items, zip(found.texts.tolist(), found.shares.tolist(), found.longest_runs.tolist(),
                                          strict=True)  # fmt: skip
         return [
@@ -153,7 +153,7 @@ class Cleaner:
 
 
 def _grams_of(hits: np.ndarray[Any, Any]) -> Int64s:
-    """The n-grams of hits, once per document."""
+    """The n-grams in `hits`, each once per document."""
     order = np.lexsort((hits["gram"], hits["document"]))
     documents, grams = hits["document"][order], hits["gram"][order]
     is_first = np.ones(len(order), np.bool_)

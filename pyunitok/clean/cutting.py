@@ -22,14 +22,14 @@ from pyunitok.clean.workspace import Workspace, in_order
 from pyunitok.corpus.words import word_rules
 from pyunitok.run.plan import Progress
 
-CHUNK = 1 << 16  # ranges or documents at a time
+CHUNK = 1 << 16  # the number of ranges or documents processed at a time
 
 
 def cut(
     space: Workspace, name: str, corpus: Texts, repeats: Ranges, how: str, max_share: float | None, min_left: int,
     n_threads: int, on_step: OnStep,
 ) -> dict[str, Any]:  # fmt: skip
-    """Write the ranges to remove."""
+    """Shrink the repeats to the ranges to remove, and write these ranges to the file `name`. `how`: a key of CUTS."""
     progress = Progress(compressed_total=corpus.n_bytes)
     limit = 2.0 if max_share is None else max_share
 
@@ -58,7 +58,7 @@ def cut(
 def remove(
     space: Workspace, number: int, corpus: Texts, cuts: Ranges, memory: Memory, on_step: OnStep
 ) -> dict[str, Any]:
-    """Write the remaining text and its ends."""
+    """Write the text without the cuts, and the ends of its documents, as text-NUMBER and ends-NUMBER."""
     progress, n_removed, n_written = Progress(compressed_total=corpus.n_bytes), 0, 0
     with space.new_file(f"text-{number}") as text, space.new_file(f"ends-{number}") as ends:
         for begin, end in corpus.parts(0, len(corpus.ends), memory.task_bytes):
@@ -79,10 +79,12 @@ def remove(
 
 
 def include(space: Workspace, name: str, corpus: Texts, ends: Int64s, before: Ranges, cuts: Ranges) -> dict[str, Any]:
-    """Write all cuts, given those of earlier rounds and those of the text that these rounds left.
+    """Write all cuts so far, as ranges of the original text.
 
     corpus  the text that earlier rounds left
-    ends    the ends of its documents in the original text
+    ends    the ends of the documents in the original text
+    before  the cuts of earlier rounds, in the original text
+    cuts    the cuts of this round, in `corpus`
     """
     with RangesWriter(space, name) as writer:
         for begin in range(0, len(ends), CHUNK):

@@ -100,10 +100,10 @@ def decontaminate(
 
 
 class Decontamination:
-    """Checks the arguments of decontaminate(); run() does the work. Pickling omits its matcher.
+    """A call of decontaminate(): checks the arguments; run() does the work. Pickling omits the matcher.
 
     files  the files of the corpus and of CLEAN
-    part   the part that this call processes; everything unless `shard` is given
+    part   the part that this call processes: the complete corpus unless `shard` is given
     """
 
     def __init__(
@@ -177,7 +177,7 @@ class Decontamination:
         return CleanPart(self.files.sources, self.files.targets, self.base, self._reports(self.base, self._report))
 
     def _part(self, index: int, count: int, folder: Path | None = None) -> CleanPart:
-        """A part, whose files are in `folder` or next to the final ones."""
+        """A part. Its files are in `folder` or, if this is None, next to the final files."""
         sources, shard = take(self.files.sources, index, count)
         base = parts.named_in(folder, self.base, index, count)
         report = parts.named_in(folder, self._report, index, count) if self._report else None
@@ -212,7 +212,7 @@ class Decontamination:
 
     @cached_property
     def _run(self) -> str:
-        """The hash of the undivided run."""
+        """The hash of the undivided run's identity."""
         return xxhash.xxh64_hexdigest(json.dumps(self._identity(self._whole()).to_json()).encode())
 
     # ---------------------------------------------------------------------------------------------- the run
@@ -230,14 +230,14 @@ class Decontamination:
             return finished
         summary = self.run_part(self.part, callbacks, on_count)
         if not summary.waits_for:
-            with contextlib.suppress(OutputError):  # another part is merging them
+            with contextlib.suppress(OutputError):  # another process is merging the parts
                 return self._join(siblings) or summary
         return summary
 
     def run_part(
         self, part: CleanPart, callbacks: Callbacks = SILENT, on_count: OnProgress = SILENT.on_progress
     ) -> Summary:
-        """Like run(), for one part."""
+        """Like run(), but for one part."""
         field = FIELD if self.rule.action == "mark" else None
         rewriters = [rewriter_of(source, self._reading, field) for source in part.sources]
         opened = CleanOutput(
@@ -271,7 +271,7 @@ class Decontamination:
         return summary
 
     def _result(self, summary: Summary) -> dict[str, Any]:
-        """The part of CLEAN.json intended for users."""
+        """The values in CLEAN.json that are intended for users."""
         items, tested = self.items, set(np.array(self.items.items)[self.matcher.is_tested].tolist())
         untestable: dict[str, list[str]] = {name: [] for name in items.benchmarks}
         for item, benchmark in dict(zip(items.items, items.benchmark, strict=True)).items():
@@ -291,7 +291,7 @@ class Decontamination:
 
     @staticmethod
     def _check_pipes(part: CleanPart, finished: dict[str, Any]) -> None:
-        """InputError if the contents of a pipe differ from those of the finished run."""
+        """Raise InputError if the data in a pipe differ from the data in the finished run."""
         for number, source in enumerate(part.sources):
             if source.opened is not None:
                 PipeStream(source.opened, to_hashed(finished["state"]["pipes"][str(number)])).drain()
@@ -302,7 +302,7 @@ class Decontamination:
                        np.empty(0, np.int64) if totals is None else totals)  # fmt: skip
 
     def _totals(self, part: CleanPart, state: CleanState) -> Int64s | list[int]:
-        """The result of the first pass over the corpus, or a list of the parts that have not counted yet."""
+        """The result of the first pass over the corpus, or a list of the parts that have not finished this pass."""
         if self.rule.passes == 1 or part.shard is None:
             return state.totals
         return self._all_totals(self._siblings(part))
@@ -313,8 +313,8 @@ class Decontamination:
     # ------------------------------------------------------------------------------------- several machines
 
     def _begin_parts(self, siblings: Sequence[CleanPart]) -> Summary | None:
-        """The result of all parts, if it exists. OutputError if it belongs to another run, or if a file with the name
-        of a report exists although no part has begun."""
+        """The result of all parts, if it exists. Raises OutputError if the result belongs to a different run, or if a
+        file with the name of a report exists although no part has begun."""
         whole = self._whole()
         if self._overwrite:
             whole.result_path.unlink(missing_ok=True)
@@ -333,7 +333,8 @@ class Decontamination:
         return CleanState.restored(self.items, self.matcher, values["state"])
 
     def _join(self, siblings: Sequence[CleanPart]) -> Summary | None:
-        """Merge the results of all parts; None if some are unfinished. OutputError if another process is doing this."""
+        """Merge the results of all parts; None if some parts are unfinished. Raises OutputError if another process is
+        merging them."""
         whole = self._whole()
         lock = OutputLock(self.base)
         try:
@@ -368,11 +369,11 @@ class Decontamination:
         callbacks.on_start(Start())
         if self.rule.passes > 1 and isinstance(self._all_totals(siblings), list):
             self._run_each(each, on_count)
-            self._all_totals(siblings)  # for all parts
+            self._all_totals(siblings)  # writes the sum of all counts, which every part reads
         self._run_each(each, callbacks.on_progress)
         summary = self._join(siblings)
         assert summary is not None
-        with contextlib.suppress(OSError):  # not empty
+        with contextlib.suppress(OSError):  # the folder may contain other files
             folder.rmdir()
         return summary
 
@@ -407,7 +408,7 @@ def _check_options(
     rule: Rule, out: StrPath | None, report: StrPath | None, model: Model, shard: tuple[int, int] | None,
     ray: str | None,
 ) -> None:  # fmt: skip
-    """OptionError if options conflict."""
+    """Raise OptionError if options conflict."""
     if (rule.action == "report") != (out is None):
         raise OptionError("action report writes no corpus, so omit OUT; all other actions require OUT")
     if out is None and report is None:

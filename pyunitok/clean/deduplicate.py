@@ -100,7 +100,7 @@ class Duplicates:
         return self.min_words or self.min_bytes or 100
 
     def check(self) -> None:
-        """OptionError for a value that is out of range."""
+        """Raise OptionError if a value is out of range."""
         for name, value, values in (("keep", self.keep, KEEP), ("cut", self.cut, tuple(CUTS))):
             if value not in values:
                 raise OptionError(f"{name} must be one of {', '.join(values)}, not {value!r}")
@@ -263,11 +263,11 @@ class Deduplication:
 
 
 class _Rounds:
-    """Steps 1 to 4: finds all cuts.
+    """Steps 1 to 4, which find all cuts.
 
-    cuts       ranges of text-0
-    ends       int64[documents of OTHER and the corpus]: the end of each in text-0
-    first_of   the number of the first document of each input of the corpus, and the number of all documents
+    cuts       all cuts, as ranges of text-0
+    ends       int64[documents of OTHER and the corpus]: the end of each document in text-0
+    first_of   the number of the first document in each input of the corpus, and at the end the number of all documents
     """
 
     def __init__(self, job: Deduplication, space: Workspace, on_step: OnStep) -> None:
@@ -324,7 +324,7 @@ class _Rounds:
         )  # fmt: skip
 
     def _cut(self, corpus: Texts, number: int, n_repeats: int) -> tuple[Ranges, Ranges]:
-        """The cuts of a round, as ranges of its text, and all cuts so far, as ranges of text-0."""
+        """The cuts of a round, as ranges of this round's text, and all cuts so far, as ranges of text-0."""
         space, options = self._space, self._options
         repeats = Ranges.opened(space, f"round-{number}-repeats", n_repeats)
         done = space.step(
@@ -341,7 +341,7 @@ class _Rounds:
         return cuts, Ranges.opened(space, f"all-{number}", done["n"])
 
     def _next(self, corpus: Texts, cuts: Ranges, number: int) -> Texts:
-        """The text without the cuts."""
+        """Write the text without the cuts, and open it."""
         unused = [f"text-{number}", *([f"ends-{number}"] if number else [])]
         done = self._space.step(
             f"round-{number} remove",
@@ -352,7 +352,7 @@ class _Rounds:
     # ------------------------------------------------------------------------------------------------ read
 
     def _read(self) -> dict[str, Any]:
-        """Write the text of all documents, and their ends. A skipped document has no text."""
+        """Write the text of all documents, and the end of each document. A skipped document has no text."""
         sources = [*self._job.others, *self._job.files.sources]
         n_documents, n_bytes = [0] * len(sources), 0
         progress = Progress(compressed_total=total_bytes(sources))
@@ -387,7 +387,7 @@ def _texts_of(block: Block) -> tuple[bytes, Offsets]:
 
 @dataclass(frozen=True)
 class _Cleaned:
-    """The result for one block: the output, and the numbers of affected documents and bytes."""
+    """The result for one block: the output, the number of affected documents, and the number of removed bytes."""
 
     written: Written | None = None
     report: bytes = b""
@@ -404,7 +404,7 @@ class _Cutter:
         self._report = None if job._ranges is None else by_suffix(job._ranges.suffix).name
 
     def cut(self, block: Block) -> _Cleaned:
-        if block.source >= len(self._sources):  # the last block
+        if block.source >= len(self._sources):  # the block after the last source, which has no documents
             return _Cleaned()
         offsets = block.offsets[: block.n_docs + 1]
         numbers = np.arange(block.n_docs) if block.numbers is None else block.numbers - block.first_document
@@ -429,7 +429,7 @@ class _Cutter:
         return _Cleaned(written, report, len(texts), n_removed)
 
     def _ends_of(self, block: Block, numbers: Int64s) -> Int64s:
-        """The ends of documents in text-0. InputError if their sizes have changed since they were read."""
+        """The ends of the documents in text-0. Raises InputError if a document's size has changed since it was read."""
         first = self._first_of[block.source] + block.first_document
         after = first + block.n_docs + len(block.bad)
         if after <= self._first_of[block.source + 1]:
@@ -445,7 +445,7 @@ class _Cutter:
 
 
 def _documents_of(cuts: Int64s, begins: Int64s, ends: Int64s) -> Int64s:
-    """The documents with bytes in cuts."""
+    """The indices of the documents in which bytes are cut."""
     low = np.searchsorted(ends, cuts[:, 0], "right")
     high = np.searchsorted(begins, cuts[:, 1], "left")
     found = [np.arange(a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)]

@@ -60,7 +60,8 @@ class CleanFiles:
 
 
 def _name_in(argument: str, path: str) -> PurePath:
-    """The name in CLEAN of a file found through an argument: its path relative to the argument's folder."""
+    """The name in CLEAN of the file at `path`, which was found through `argument`: its path relative to the folder that
+    the argument names."""
     path, folder = (without_query(text) if is_url(text) else text for text in (path, without_file_scheme(argument)))
     if magic := re.search(r"[*?\[]", folder):
         folder = folder[: magic.start()].rpartition("/")[0]
@@ -83,8 +84,8 @@ def _targets(out: Path | None, sources: Sequence[Source], names: Sequence[PurePa
 
 
 def rewriter_of(source: Source, options: ReadingOptions, field: str | None = None) -> Rewriter:
-    """The Rewriter for an input's format. field: the name of the field that edits may add. InputError if the input
-    cannot be opened."""
+    """The Rewriter for an input's format. field: the name of the field that edits may add. Raises InputError if the
+    input cannot be opened, or if its format cannot be written."""
     format_ = FORMATS[source.format]
     if format_.rewriter is None:
         raise InputError(f"{source.name}: {format_.title} files cannot be written")

@@ -2,7 +2,7 @@
 
     data      "The cat",  sat.
     folded     the cat sat              punctuation and white space separate words
-    places    012345678 …               the origin of each folded byte; for a space added at the start, the next word
+    places    012345678 …               the origin of each folded byte; a space added at the start has that of the word
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TABLE = bytes(
 
 
 def folded(data: Bytes, offsets: Offsets) -> tuple[Bytes, Offsets, np.ndarray[Any, np.dtype[np.int64]]]:
-    """The folded texts, their offsets, and the position in `data` of each of their bytes. Only ASCII letters change
+    """The folded texts, their offsets, and for each folded byte its position in `data`. Only ASCII letters change
     case."""
     end = int(offsets[-1])
     text = np.frombuffer(data[:end].tobytes().translate(_TABLE), np.uint8).copy()

@@ -25,17 +25,18 @@ Bools = np.ndarray[Any, np.dtype[np.bool_]]
 Shares = np.ndarray[Any, np.dtype[np.float64]]
 Ids = np.ndarray[Any, np.dtype[np.uint32]]
 
-LEAST_IDF = 1e-9  # the weight of n-grams that are in all texts; positive, so that a single text has a share
+LEAST_IDF = 1e-9  # the weight of n-grams that are in all texts; positive, so that the weights of a text never sum to 0
 ROUNDING = 1e-12  # the rounding error allowed in a sum of weights
 
 
 @dataclass(frozen=True)
 class Matches:
-    """Texts of items in documents of a block, ordered by document and then by text; one value for each match.
+    """The texts of items that were found in the documents of a block. Each of the first four arrays has one value for
+    each match; matches are ordered by document and then by text.
 
-    documents, texts  the numbers of the document in the block, and of the text in Items
-    shares            the share of the text's units that n-grams of the document cover
-    longest_runs      the largest number of consecutive units that they cover
+    documents, texts  the number of the document in the block, and of the text in Items
+    shares            the share of the text, in the rule's measure, that n-grams in the document make up
+    longest_runs      the largest number of consecutive units in the text that these n-grams cover
     offsets           int64[matches + 1]: match k has the ranges offsets[k]..offsets[k + 1] - 1
     begins, ends      int64[ranges]: the bytes of these n-grams in the document, joined where they overlap or touch
     """
@@ -52,7 +53,7 @@ class Matches:
         return len(self.documents)
 
     def ranges_of(self, first: int, end: int) -> Int64s:
-        """int64[n, 2]: the ranges of matches first..end-1 of one document, in ascending order and joined."""
+        """int64[n, 2]: the ranges of matches first..end-1, which are in one document; in ascending order, joined."""
         part = slice(int(self.offsets[first]), int(self.offsets[end]))
         return joined_ranges(np.stack((self.begins[part], self.ends[part]), axis=1))
 
@@ -61,9 +62,9 @@ class Matcher:
     """Finds items in documents; threads may share it.
 
     grams         the n-grams of all items
-    sizes         int64[texts]: units in the n-grams of each text; 0: no n-grams
+    sizes         int64[texts]: the number of units in an n-gram of each text; 0: the text has no n-grams
     is_tested     bool[texts]: whether a text is compared
-    least_shares  float64[texts]: the least share that contaminates a document
+    least_shares  float64[texts]: the smallest share that contaminates a document
     """
 
     def __init__(self, items: Items, rule: Rule, tokenizer: Tokenizer | None) -> None:
@@ -88,7 +89,7 @@ class Matcher:
             self._weights, self._totals = self._weighted(n_units)
 
     def _tokens(self, data: Bytes, offsets: Offsets) -> tuple[Ids, Offsets]:
-        """The tokens of texts, and their offsets."""
+        """The tokens of texts, and the offsets of the texts in the tokens."""
         assert self._tokenizer is not None
         if self._rule.folded:
             data, offsets, _ = folded(data, offsets)
@@ -111,7 +112,7 @@ class Matcher:
         return weights, np.bincount(texts, weights[grams], minlength=n_texts).astype(np.float64)
 
     def find(self, data: Bytes, offsets: Offsets) -> GramHits:
-        """The n-grams in documents, ordered by document."""
+        """The hits of n-grams in documents, ordered by document."""
         if self._tokenizer is None:
             return self.grams.find(data, offsets)
         hits = self.grams.find(*self._tokens(data, offsets))
@@ -127,11 +128,12 @@ class Matcher:
         return hits
 
     def find_in(self, block: Block) -> GramHits:
-        """The n-grams in the documents of a block."""
+        """The hits of n-grams in the documents of a block."""
         return self.find(block.data, block.offsets[: block.n_docs + 1])
 
     def matches(self, hits: GramHits, least_shares: Shares) -> Matches:
-        """The items in documents. hits: the n-grams in them. least_shares: the least share of each text."""
+        """The texts that contaminate documents. hits: the n-grams in the documents. least_shares: for each text, the
+        smallest share that contaminates a document."""
         which, places = self._places(hits["gram"])
         documents, texts = hits["document"][which], np.searchsorted(self._starts, places, side="right") - 1
         order = np.lexsort((places, texts, documents))
@@ -143,12 +145,12 @@ class Matcher:
         ends = places + sizes
         if self._weights is None:
             steps = np.where(np.append(is_first[1:], True), sizes, np.diff(places, append=0))
-            parts = np.minimum(steps, sizes)  # the units that each n-gram covers and the next one does not
+            parts = np.minimum(steps, sizes)  # the number of units that an n-gram covers but the next one does not
         else:
             grams = hits["gram"][which]
             parts = np.where(_first_of_each(documents, texts, grams), self._weights[grams], 0)
         shares = _sums(parts, firsts) / self._totals[texts[firsts]]
-        is_run = is_first.copy()  # a run of consecutive units begins
+        is_run = is_first.copy()  # whether a run of consecutive units begins here
         is_run[1:] |= places[1:] > ends[:-1]
         runs = np.flatnonzero(is_run)
         lengths = ends[np.append(runs[1:], len(ends))[: len(runs)] - 1] - places[runs]
@@ -160,8 +162,8 @@ class Matcher:
         return Matches(documents[firsts][kept], texts[firsts][kept], shares[kept], longest[kept], *joined)
 
     def shares_found(self, counts: Int64s) -> Shares:
-        """The share of each text that is in n-grams that occur, or -1 if the text is not tested. counts[k]: the number
-        of occurrences of n-gram k."""
+        """The share of each text that occurring n-grams make up, or -1 if the text is not tested. counts[k]: the number
+        of documents that contain n-gram k."""
         occurs = np.zeros(self.grams.n_units + 1, np.int64)
         places, n_units = self._places(np.flatnonzero(counts))[1], np.diff(self._starts)
         np.add.at(occurs, places, 1)
@@ -192,7 +194,7 @@ def _changes(numbers: Int64s) -> Bools:
 
 
 def _first_of_each(documents: Int64s, texts: Int64s, grams: Int64s) -> Bools:
-    """Whether an n-gram is the first with its number in its document and text."""
+    """Whether each hit is the first one of its n-gram in its document and text."""
     order = np.lexsort((grams, texts, documents))
     ret = np.empty(len(order), np.bool_)
     ret[order] = _changes(documents[order]) | _changes(texts[order]) | _changes(grams[order])
@@ -200,7 +202,7 @@ def _first_of_each(documents: Int64s, texts: Int64s, grams: Int64s) -> Bools:
 
 
 def _sums(values: np.ndarray[Any, Any], firsts: Int64s) -> np.ndarray[Any, Any]:
-    """The sums of the groups that begin at `firsts`."""
+    """The sum of each group of values; groups begin at `firsts`."""
     return np.add.reduceat(values, firsts) if len(firsts) else values
 
 
@@ -210,7 +212,7 @@ def _maxima(values: Int64s, firsts: Int64s) -> Int64s:
 
 def _joined(match: Int64s, begins: Int64s, ends: Int64s) -> tuple[Int64s, Int64s, Int64s]:
     """The ranges of each match, joined where they overlap or touch: offsets, begins and ends. The n-grams of a match
-    have the same number of units, so in the order of their begins, their ends ascend too."""
+    have the same number of units, so if their begins ascend, their ends do, too."""
     order = np.lexsort((begins, match))
     match, begins, ends = match[order], begins[order], ends[order]
     is_first = _changes(match)
@@ -232,8 +234,8 @@ def joined_ranges(ranges: Int64s) -> Int64s:
 
 
 def pieces_outside(text: bytes, ranges: Int64s, around: int, min_piece: int) -> list[str]:
-    """The pieces of at least min_piece characters that remain of a document if these byte ranges and `around`
-    characters on each side are removed."""
+    """The pieces of at least min_piece characters that remain in a document after these byte ranges and `around`
+    characters on each side of them have been removed."""
     characters = text.decode("utf-8", "surrogateescape")
     kept, at = [], 0
     for begin, end in ranges.tolist():

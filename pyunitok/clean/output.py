@@ -32,11 +32,11 @@ WRITER = "writer"  # the key of its FileWriter's state in the journal's progress
 
 
 class CleanOutput:
-    """The output of one run. A context manager, which closes the files.
+    """The output of one run. A context manager that closes the files.
 
-    base        names the lock, the journal and the result, base.json
+    base        the prefix of the names of the lock, the journal and the result, base.json
     targets     the file of each input; None if no corpus is written
-    reports     further files by name
+    reports     name of a report -> its path
     writer_of   (number of an input, state or None) → its FileWriter
     progress    the progress at the last checkpoint, if the run resumes
     safe_bytes  bytes of the inputs that the last checkpoint covers
@@ -47,7 +47,8 @@ class CleanOutput:
         self, base: Path, targets: Sequence[Path | None], reports: dict[str, Path], run: Identity, *, overwrite: bool,
         writer_of: Callable[[int, str | None], FileWriter] = lambda _number, _state: Plain(),
     ) -> None:  # fmt: skip
-        """OutputError if a file must not be replaced, or if the unfinished run is a different one."""
+        """Raises OutputError if a file would be replaced without `overwrite`, or if an unfinished run is a different
+        one."""
         self._base, self._targets, self._reports, self._run = base, targets, reports, run
         self.progress: dict[str, Any] | None = None
         self.finished: dict[str, Any] | None = None
@@ -71,7 +72,7 @@ class CleanOutput:
 
     def __exit__(self, failure: object, *_: object) -> None:
         if failure is not None and not journal_path(self._base).exists():
-            for file in self._files.values():  # useless without a journal
+            for file in self._files.values():  # partial files, which are useless without a journal
                 file.path.unlink(missing_ok=True)
         self.close()
 
@@ -82,7 +83,8 @@ class CleanOutput:
         self._lock.release()
 
     def _journal(self) -> Journal | None:
-        """The journal of this run. OutputError if it belongs to another run, or if a file would be replaced."""
+        """The journal of this run, if there is one. Raises OutputError if the journal belongs to a different run, or if
+        a file would be replaced."""
         journal = Journal.read(journal_path(self._base))
         if journal is not None:
             if differences := journal.run.differences(self._run):
@@ -143,7 +145,7 @@ class CleanOutput:
         self._files[name].write(memoryview(data))
 
     def write(self, source: int, written: Written) -> None:
-        """Append to the file of an input, and start this file if it is not the current one."""
+        """Append to the file of an input; if no file is open, create that file first."""
         target = self._targets[source]
         if target is None:
             return
@@ -164,12 +166,13 @@ class CleanOutput:
             file.finish(target)
 
     def is_due(self, n_bytes: int) -> bool:
-        """Whether it is time for a checkpoint, after n_bytes of the inputs."""
+        """Whether a checkpoint is due after the first n_bytes of the inputs."""
         return n_bytes - self.safe_bytes >= CHECKPOINT_BYTES or monotonic() - self._last >= CHECKPOINT_SECONDS
 
     def checkpoint(self, progress: dict[str, Any]) -> None:
-        """Sync everything written so far and record it. progress["bytes"]: bytes of the inputs that it covers;
-        progress["position"]: where reading resumes. The last block written must have had is_end set."""
+        """Sync the files, and record their state and the progress in the journal. progress["bytes"]: the bytes of the
+        inputs that have been processed; progress["position"]: where reading resumes. The last block written must have
+        had is_end set."""
         progress = progress | ({WRITER: self._writer.state()} if CURRENT in self._files else {})
         states = {name: file.save() for name, file in self._files.items()}
         for file in self._files.values():

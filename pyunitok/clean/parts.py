@@ -1,9 +1,9 @@
 """The parts of a corpus that is cleaned on several machines, and the merging of their results into one.
 
     CLEAN.0-of-4.journal.partial      part 0 is unfinished
-    CLEAN.0-of-4.counts               the result of its first pass (state.totals)
+    CLEAN.0-of-4.counts               the result of part 0's first pass (state.totals)
     CLEAN.totals                      the sum of the counts of all parts, once all of these exist
-    CLEAN.0-of-4.json, HITS.0-of-4    its result and its report
+    CLEAN.0-of-4.json, HITS.0-of-4    the result and the report of part 0
     CLEAN.json, HITS                  the result and report of all parts, whose files are then removed
 
 With --shard, these files are next to CLEAN and HITS; with --ray, they are in CLEAN.parts until the run is complete. A
@@ -40,8 +40,8 @@ RUN = "all parts"  # the key of the undivided run's hash in the files of its par
 class CleanPart:
     """The inputs and outputs of one part, or of an undivided run.
 
-    base     names the journal and the result
-    reports  reports by name
+    base     the prefix of the names of the journal and the result
+    reports  name of a report -> its path
     shard    None: the run is undivided
     """
 
@@ -57,7 +57,7 @@ class CleanPart:
 
     @property
     def has_begun(self) -> bool:
-        """Whether there is a file of this part."""
+        """Whether a journal, result or counts of this part exist."""
         return any(path.exists() for path in (journal_path(self.base), self.result_path, self.counts_path))
 
     @property
@@ -66,12 +66,12 @@ class CleanPart:
 
 
 def named_in(folder: Path | None, path: Path, index: int, count: int) -> Path:
-    """The path of a part's file; `path` is that of the undivided run."""
+    """The path of a part's file; `path` is the path of the same file in an undivided run."""
     return (folder or path.parent) / (path.name + shard_suffix(index, count))
 
 
 def own_files(base: Path, report: Path | None) -> list[Path]:
-    """The files that a run and its parts may have left, apart from CLEAN. They are never inputs."""
+    """The files, apart from CLEAN, that a run and its parts may have left. They are never read as inputs."""
     found = [path for path in parts_folder(base).rglob("*") if path.is_file()]
     for path, suffixes in ((base, r"\.(json|errors\.jsonl|counts|totals)"), (report or base, "")):
         named = re.compile(re.escape(path.name) + rf"(\.\d+-of-\d+)?({suffixes})")
@@ -85,13 +85,13 @@ def write_array(path: Path, run: str, array: Int64s) -> None:
 
 
 def read_array(path: Path, run: str) -> Int64s | None:
-    """None if the file is missing or belongs to another run."""
+    """The array in a part's file; None if the file is missing or belongs to a different run."""
     return read_result(path, run, lambda values: decoded(values["array"]))
 
 
 def read_result(path: Path, run: str, of: Callable[[dict[str, Any]], T]) -> T | None:
-    """of(the JSON in a part's file); None if the file is missing or belongs to another run. OutputError if it is
-    damaged."""
+    """of(the JSON in a part's file); None if the file is missing or belongs to a different run. Raises OutputError if
+    the file is damaged."""
     try:
         values = json.loads(path.read_bytes())
         return of(values) if values[RUN] == run else None
@@ -102,7 +102,7 @@ def read_result(path: Path, run: str, of: Callable[[dict[str, Any]], T]) -> T | 
 
 
 def totals_of(parts: Sequence[CleanPart], path: Path, run: str) -> Int64s | list[int]:
-    """The sum of the counts of all parts, from the file at `path` if it exists. If the counts of some
+    """The sum of the counts of all parts, which is read from the file at `path` or written to it. If the counts of some
     parts are missing, returns a list of the numbers of these parts."""
     found = read_array(path, run)
     if found is not None:

@@ -1,4 +1,4 @@
-"""Files of records that are larger than memory, divided by their keys; and files of ranges.
+"""Reads and writes files of records, which may be larger than memory and are divided by key, and files of ranges.
 
     NAME         run 0: bucket 0 │ bucket 1 │ … │ run 1: bucket 0 │ bucket 1 │ …      records as they were added
     NAME.index   int64[runs, BUCKETS + 1]: the record at which each bucket of each run begins
@@ -22,7 +22,7 @@ from pyunitok.clean.workspace import Space
 from pyunitok.errors import OutputError
 
 BUCKETS = 2048
-HASH_SHIFT = 64 - 11  # the bucket of a hash
+HASH_SHIFT = 64 - 11  # the shift for keys that are hashes
 
 
 def place_shift(n_bytes: int) -> int:
@@ -34,7 +34,7 @@ class RecordWriter:
     """Writes a file of records. A context manager.
 
     shift        the bucket of a record is key >> shift
-    batch_bytes  memory for the records of a run
+    batch_bytes  the size of a run; a run is divided in memory
     """
 
     def __init__(self, space: Space, name: str, shift: int, batch_bytes: int) -> None:
@@ -77,8 +77,8 @@ class RecordWriter:
 class RecordReader:
     """Reads a file of records, or the files NAME.0, NAME.1, … as one; threads may share it. A context manager.
 
-    n       the records of the file, or of each file
-    counts  int64[BUCKETS]: records in each bucket
+    n       the number of records in the file, or in each file
+    counts  int64[BUCKETS]: the number of records in each bucket
     """
 
     def __init__(self, space: Space, name: str, n: int | Sequence[int]) -> None:
@@ -103,8 +103,7 @@ class RecordReader:
         self._stack.close()
 
     def read(self, begin: int, end: int) -> Records:
-        """The records of buckets begin..end - 1, in the order in which they were added; valid until this thread reads
-        again."""
+        """The records in buckets begin..end - 1, run by run; valid until this thread reads again."""
         ret, n = self._buffer.take(int(self.counts[begin:end].sum())), 0
         for file, starts in self._runs:
             first, last = int(starts[begin]), int(starts[end])
@@ -113,7 +112,7 @@ class RecordReader:
         return ret
 
     def pieces(self, begin: int, end: int, n: int) -> Iterator[Records]:
-        """The same in pieces of about n records."""
+        """The same records as read(), in pieces of at most n records."""
         for file, starts in self._runs:
             for at in range(int(starts[begin]), int(starts[end]), n):
                 ret = self._buffer.take(min(n, int(starts[end]) - at))
@@ -138,7 +137,7 @@ class _File:
 
 
 def bucket_ranges(counts: Int64s, n: int) -> Iterator[tuple[int, int]]:
-    """Divide the buckets into ranges with at most n records each, or with a single larger bucket."""
+    """Divide the buckets into ranges that contain at most n records each; a larger bucket is a range of its own."""
     totals = np.concatenate(([0], np.cumsum(counts)))
     begin = 0
     while begin < BUCKETS:
@@ -151,7 +150,7 @@ def bucket_ranges(counts: Int64s, n: int) -> Iterator[tuple[int, int]]:
 class RangesWriter:
     """Writes ascending ranges as two files, NAME.begins and NAME.ends. A context manager.
 
-    n, n_bytes  written so far
+    n, n_bytes  the number of ranges, and of bytes in these ranges, written so far
     """
 
     def __init__(self, space: Space, name: str) -> None:
@@ -193,14 +192,14 @@ class Ranges:
         return np.stack((self.begins[begin:end], self.ends[begin:end]), axis=1)
 
     def between(self, begin: int, end: int) -> Int64s:
-        """int64[n, 2]: the ranges with bytes in begin..end - 1."""
+        """int64[n, 2]: the ranges that overlap begin..end - 1."""
         return self.slice(
             int(np.searchsorted(self.ends, begin, "right")), int(np.searchsorted(self.begins, end, "left"))
         )
 
 
 def removed_before(ranges: Int64s, places: Int64s) -> Int64s:
-    """int64[n]: the number of bytes of ascending ranges before each position."""
+    """int64[n]: for each position, the number of bytes before it that are in the ranges, which are ascending."""
     totals = np.concatenate(([0], np.cumsum(ranges[:, 1] - ranges[:, 0])))
     number = np.searchsorted(ranges[:, 0], places, "left")
     last_end = np.concatenate(([0], ranges[:, 1]))[number]

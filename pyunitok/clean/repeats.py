@@ -51,13 +51,13 @@ OnStep = Callable[[str, Progress], None]
 
 @dataclass(frozen=True)
 class Memory:
-    """Divides max_memory_bytes.
+    """How max_memory_bytes is divided.
 
-    task_bytes     text that one call searches
-    batch_bytes    records that have not been written yet
-    group_records  records that one call can group or verify: each takes 24 bytes five times
-    task_records   records that one call groups or verifies, unless a bucket has more: few enough for the cache, because
-                   clearing and reading memory takes longer than sorting
+    task_bytes     bytes of text that one call searches
+    batch_bytes    bytes of records that have not been written yet
+    group_records  the maximum number of records that one call groups or verifies: each takes 24 bytes five times
+    task_records   the number of records that one call groups or verifies, unless a bucket has more: few enough for the
+                   cache, because clearing and reading memory takes longer than sorting
     """
 
     task_bytes: int
@@ -82,7 +82,7 @@ class Texts:
     """The concatenation of all documents. The files are opened when they are needed.
 
     number   the files are text-NUMBER and ends-NUMBER in the workspace
-    n_bytes  bytes of text
+    n_bytes  the size of the text
     first    the first position from which repeats are removed; earlier documents are only used for comparison
     """
 
@@ -102,7 +102,7 @@ class Texts:
         return self.space.mapped(f"ends-{self.number}", np.int64, self.n_documents)
 
     def release(self) -> None:
-        """Unmap the pages of the files that were read. They stay in the system's cache."""
+        """Unmap the pages of the files that were read. The pages stay in the system's cache."""
         for name in ("text", "ends"):
             release(self.__dict__.get(name))
 
@@ -110,7 +110,7 @@ class Texts:
         return int(self.ends[document - 1]) if document else 0
 
     def parts(self, begin: int, end: int, n_bytes: int) -> Iterator[tuple[int, int]]:
-        """Ranges of the documents begin..end - 1 with at most n_bytes of text, or of one longer document."""
+        """Divide the documents begin..end - 1 into ranges with at most n_bytes of text, or with one longer document."""
         while begin < end:
             to = int(np.searchsorted(self.ends, self.begin(begin) + n_bytes, "right"))
             to = min(max(to, begin + 1), end)
@@ -122,7 +122,7 @@ Part = tuple[int, int, Int64s]  # a range of documents, and the marks in them
 
 
 def _parts(corpus: Texts, begin: int, end: int, memory: Memory) -> Iterator[Part]:
-    """All parts of a range of documents, without marks."""
+    """Divide a range of documents into parts without marks."""
     nothing = np.empty(0, np.int64)
     for first, last in corpus.parts(begin, end, memory.task_bytes):
         yield first, last, nothing
@@ -137,9 +137,9 @@ def _found(anchors: Anchors, kind: int, corpus: Texts, part: Part) -> Records:
 
 @dataclass(frozen=True)
 class _FindTask:
-    """What the tasks of a cluster share.
+    """The values that the tasks of a cluster share.
 
-    arguments  of Anchors
+    arguments  the arguments of Anchors
     """
 
     corpus: Texts
@@ -150,7 +150,7 @@ class _FindTask:
 
 
 def _found_on_machine(task: _FindTask, item: tuple[int, tuple[int, int]]) -> int:
-    """Write the records in a range of documents to the file NAME.NUMBER. Returns their number."""
+    """Write the records found in a range of documents to the file NAME.NUMBER. Returns the number of records."""
     number, (begin, end) = item
     n_units, seed, has_words = task.arguments
     anchors = Anchors(n_units, seed, word_rules() if has_words else None)
@@ -163,7 +163,7 @@ def _found_on_machine(task: _FindTask, item: tuple[int, tuple[int, int]]) -> int
 
 
 def release(array: np.ndarray[Any, Any] | None) -> None:
-    """Unmap the pages of a memory map that were read. They stay in the system's cache."""
+    """Unmap the pages of a memory map that were read. The pages stay in the system's cache."""
     mapped = getattr(array, "_mmap", None)
     if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
         mapped.madvise(mmap.MADV_DONTNEED)
@@ -175,7 +175,7 @@ class TextRepeats:
     prefix      the prefix of the names of files and steps in the workspace
     all_copies  the first copy is a repeat, too, and copies may overlap
     on_step     called with (name of the step, its progress) after each part of the step
-    machines    find anchors there; all must see the workspace at the same path
+    machines    the cluster that finds anchors; the workspace must have the same path on all machines
     """
 
     def __init__(
@@ -189,8 +189,8 @@ class TextRepeats:
         self._mark_shift = place_shift(corpus.n_bytes * MARKS_PER_BYTE)
 
     def find(self) -> dict[str, Any]:
-        """Find repeats of windows. Returns the numbers of ranges ("n"), of bytes in them, and of windows that repeat;
-        the ranges are in the workspace as PREFIX.repeats."""
+        """Find repeated windows. Returns the number of ranges ("n"), of bytes in these ranges, and of windows that
+        repeat; the ranges are written to the workspace as PREFIX-repeats."""
         step, name = self._space.step, self._name
         grams = step(name("find"), lambda: self._find_all(GRAMS, name("grams")))
         found = step(name("group"), lambda: self._group(GRAMS, name("grams"), grams["n"]), [name("grams")])
@@ -242,13 +242,13 @@ class TextRepeats:
         return {"n": n}
 
     def _marked_parts(self, n_marks: int) -> Iterator[Part]:
-        """Ranges of documents with marks, and the marks in each range."""
+        """The ranges of documents that contain marks, and the marks in each range."""
         corpus, last = self._corpus, 0
         with RecordReader(self._space, self._name("marks"), n_marks) as reader:
             rest = np.empty(0, np.int64)
             for low, high in bucket_ranges(reader.counts, self._memory.task_records):
                 marks = np.concatenate((rest, np.sort(reader.read(low, high)["key"].astype(np.int64))))
-                # A document that continues past these buckets waits for its other marks.
+                # A document that continues past these buckets is kept until its other marks have been read.
                 at = corpus.n_bytes if high == BUCKETS else (high << self._mark_shift) // MARKS_PER_BYTE
                 stop = corpus.n_documents if high == BUCKETS else int(np.searchsorted(corpus.ends, at, "right"))
                 for begin, end in corpus.parts(last, stop, self._memory.task_bytes):

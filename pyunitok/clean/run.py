@@ -31,7 +31,7 @@ OnProgress = Callable[[Progress], None]
 class BlockResult(Protocol):
     """The output for a block.
 
-    written  its part of CLEAN; None if no corpus is written
+    written  the block's part of CLEAN; None if no corpus is written
     report   compressed lines of the report
     """
 
@@ -69,7 +69,7 @@ class RunState(Protocol[T]):
 
 
 class CleanRun(Generic[T]):
-    """Reads the inputs of a run or part, adds results to the state and the output, and makes checkpoints."""
+    """Reads the inputs of a run or of one part, adds results to the state and the output, and makes checkpoints."""
 
     def __init__(
         self, sources: Sequence[Source], options: ReadingOptions, state: RunState[T], output: CleanOutput,
@@ -104,7 +104,7 @@ class CleanRun(Generic[T]):
 
     @contextlib.contextmanager
     def last_checkpoint(self) -> Iterator[None]:
-        """Make a checkpoint if the run stops."""
+        """A context manager that makes a checkpoint if an error or a signal stops the run."""
         try:
             yield
         except BaseException:
@@ -115,7 +115,7 @@ class CleanRun(Generic[T]):
             raise
 
     def finish(self) -> dict[str, Any]:
-        """The state for the result."""
+        """The state to store in the result."""
         self._state.pipes = {number: pipe.state() for number, pipe in self._pipes.items()}
         return self._state.to_json()
 

@@ -28,17 +28,17 @@ ARRAYS, NUMBERS = ("totals", "counts", "texts", "n_documents"), ("read", "affect
 class Summary:
     """The result of a run.
 
-    benchmarks           the names
-    items, testable      items of each benchmark; items that are long enough to compare
-    contaminated         contaminated items of each benchmark
-    documents            for each benchmark, documents with one of its items
-    documents_read       documents of the corpus
-    documents_affected   contaminated documents
-    documents_written    documents in CLEAN
-    skipped              lines that could not be read
+    benchmarks           the names of the benchmarks
+    items, testable      for each benchmark, the number of items, and of items that are long enough to compare
+    contaminated         for each benchmark, the number of contaminated items
+    documents            for each benchmark, the number of documents that contain one of its items
+    documents_read       the number of documents in the corpus
+    documents_affected   the number of contaminated documents
+    documents_written    the number of documents in CLEAN
+    skipped              the number of lines that could not be read
     is_complete_already  the run was finished by an earlier call
-    waits_for            shards that have not counted yet; until they have, this one cannot continue, and the other
-                         values are 0
+    waits_for            the shards whose first pass is unfinished; until it is finished, this shard cannot continue,
+                         and the other values are 0
     """
 
     benchmarks: list[str]
@@ -68,10 +68,10 @@ class CleanState:
     position        where reading resumes, in step 1 or 2
     counts          int64[units]: the number of documents that contain each n-gram
     totals          the result of step 1: the number of documents that contain each n-gram or, with set_share, in which
-                    each text was found; empty until then
+                    each text was found; empty before step 1 is complete
     is_counted      step 1 is complete
     texts           the number of documents in which each text of an item was found
-    n_documents     for each benchmark, documents with one of its items
+    n_documents     for each benchmark, the number of documents that contain one of its items
     pipes           the hash of the data read from each pipe, by the number of the input
     is_consistent   False while a block is being added, and after an error while adding one
     """
@@ -99,7 +99,7 @@ class CleanState:
 
     @classmethod
     def restored(cls, items: Items, matcher: Matcher, values: dict[str, Any]) -> CleanState:
-        """The inverse of to_json(). ValueError, TypeError, KeyError or ZstdError if the values are damaged."""
+        """The inverse of to_json(). Raises ValueError, TypeError, KeyError or ZstdError if the values are damaged."""
         state = cls.new(items, matcher)
         state.position = Position.from_json(values["position"])
         state.is_counted = bool(values["is_counted"])
@@ -132,7 +132,7 @@ class CleanState:
         self.counts, self.texts = np.zeros_like(self.counts), np.zeros_like(self.texts)
 
     def add(self, result: Result[Cleaned]) -> None:
-        """Count a block."""
+        """Count the results for a block, and move the position past it."""
         cleaned = result.value
         np.add.at(self.counts, cleaned.grams, 1)
         np.add.at(self.texts, cleaned.texts, 1)
@@ -167,7 +167,7 @@ class CleanState:
         )  # fmt: skip
 
     def _contaminated(self, matcher: Matcher, rule: Rule) -> list[int]:
-        """The contaminated texts."""
+        """The numbers of the contaminated texts."""
         if rule.item_share is None:
             return list(np.flatnonzero(self.texts).tolist())
         counts = self.counts if rule.max_common is None else self.totals

@@ -31,7 +31,7 @@ Value = TypeVar("Value")
 
 
 class Space:
-    """A place for temporary files: Workspace, or TemporaryFiles."""
+    """A place for temporary files: a Workspace, or TemporaryFiles."""
 
     def new_file(self, name: str) -> contextlib.AbstractContextManager[IO[bytes]]:
         """Open a file for writing."""
@@ -46,7 +46,7 @@ class Space:
         raise NotImplementedError
 
     def mapped(self, name: str, dtype: Any, n: int) -> np.ndarray[Any, Any]:
-        """The n items of a file. OutputError if its size is wrong."""
+        """The n items in a file. Raises OutputError if the size of the file is wrong."""
         path = self.path(name)
         try:
             with self.open(name) as file:
@@ -61,7 +61,7 @@ class Space:
 
 
 class SharedFolder(Space):
-    """The files of a Workspace, also for other processes that write some of them."""
+    """The files of a Workspace, for the run and for other processes that write some of the files."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -77,13 +77,13 @@ class SharedFolder(Space):
 
 
 class Workspace(SharedFolder):
-    """A context manager, which releases the lock. Two runs cannot share a folder.
+    """The folder for one run's temporary files. A context manager that releases the lock on the folder.
 
     base   the name used in messages
     """
 
     def __init__(self, folder: Path, base: Path, run: Identity, *, overwrite: bool) -> None:
-        """OutputError if the folder cannot be used, or belongs to another run."""
+        """Raises OutputError if the folder cannot be used, or belongs to a different run."""
         super().__init__(folder)
         self._base, self._run = base, run
         make_folder(folder, parents=True)
@@ -106,7 +106,7 @@ class Workspace(SharedFolder):
         return self
 
     def __exit__(self, failure: object, *_: object) -> None:
-        if failure is not None and len(self._steps) <= 1:  # nothing worth resuming
+        if failure is not None and len(self._steps) <= 1:  # nothing is worth resuming
             self.remove()
         self._lock.release()
 
@@ -125,7 +125,8 @@ class Workspace(SharedFolder):
         return OutputError(f"{self._journal_path}: damaged ({why}); --overwrite starts again")
 
     def step(self, name: str, work: Callable[[], dict[str, Any]], unused: Iterable[str] = ()) -> dict[str, Any]:
-        """The result of work(), numbers >= 0 or lists of them; calls it unless an earlier run stored the result.
+        """The result of work(): numbers >= 0, or lists of such numbers. work() is called unless an earlier run stored
+        its result.
 
         unused  files that are not needed after this step; NAME also stands for all files NAME.*
         """
@@ -143,7 +144,7 @@ class Workspace(SharedFolder):
         """Remove everything, at the end of the run."""
         self._remove_files()
         self._lock.release()
-        with contextlib.suppress(OSError):  # a file of another program
+        with contextlib.suppress(OSError):  # the folder may contain files of another program
             self._folder.rmdir()
 
     def _remove_files(self) -> None:
@@ -153,7 +154,7 @@ class Workspace(SharedFolder):
 
 
 class TemporaryFiles(Space):
-    """Files without names, which cannot outlive the process. A context manager."""
+    """Temporary files without names, which cannot outlive the process. A context manager."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -185,7 +186,7 @@ class TemporaryFiles(Space):
         return self._folder / name
 
     def remove(self, name: str) -> None:
-        """Free the space of a file."""
+        """Close a file, which frees its disk space."""
         if name in self._files:
             self._files.pop(name).close()
 
