@@ -12,7 +12,7 @@ import numpy as np
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.packed import Bytes, Offsets
 
-# Returns how many bytes of an unfinished document may be processed now; 0 means read more. See unitok_split in
+# Returns how many bytes of an unfinished document may be processed now; 0: more must be read. See unitok_split in
 # csrc/unitok.h.
 Split = Callable[[memoryview], int]
 
@@ -56,7 +56,7 @@ class Block:
                     Reading.whole_rows: record batches with the rows of the documents
     ends_group      Parquet: whether the block ends at the end of a row group. With Reading.whole_rows, all rows of a
                     block are in one row group
-    work            work left for finish(); until it is done, the fields above are not valid
+    work            the work left for finish(); until finish() has done it, the fields above are not valid
     """
 
     data: Bytes

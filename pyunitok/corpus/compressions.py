@@ -1,4 +1,4 @@
-"""The table of compressions. To add a compression, add a row, and a module if no library reads its files to the end."""
+"""Contains the table of compressions. To add one, add a row, and a module if no library reads its files to the end."""
 
 from __future__ import annotations
 

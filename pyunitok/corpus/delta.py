@@ -14,7 +14,7 @@ MAX_BLOCK_VALUES = 1 << 20  # writers use 128 to a few thousand
 
 
 def check_lengths(data: bytes, at: int, n_values: int, *, with_prefixes: bool) -> None:
-    """Raises ValueError if data[at:] has more than n_values lengths, IndexError if the data ends too early."""
+    """Raises ValueError if data[at:] contains more than n_values lengths, IndexError if the data ends too early."""
     reader = ThriftReader(data, at)
     if with_prefixes:
         _skip_blocks(reader, *_head(reader, n_values))

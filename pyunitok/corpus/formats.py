@@ -1,4 +1,4 @@
-"""The table of input formats. To add a format, write a module and add a row; no other module compares format names."""
+"""Contains the table of input formats. To add one, write a module and add a row; no other code compares format names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Format:
     separator     the separator between documents, if the format defines one
     n_buffers     block-sized buffers per reading thread
     needs         (an optional module, what to do if it is missing)
-    rewriter      (file if `seekable`, source, reading options, name of a field for marks or None) → Rewriter;
+    rewriter      (file if `seekable`, source, reading options, name of the field for marks, or None) → Rewriter;
                   None: files in this format cannot be written
     has_fields    whether documents have fields besides the text; edits can add one
     """

@@ -1,4 +1,4 @@
-"""FrameSource reads a .zst file frame by frame and checks the headers. Frame and Group hold complete frames.
+"""FrameSource reads a .zst file frame by frame and checks the headers. Frame and Group contain complete frames.
 
     RawFile ──▶ chunk ──▶ FrameScanner, or follow() for many small frames ──▶ bytes, to the end of the frame
 """
@@ -58,7 +58,7 @@ class Group:
 
 
 class FrameSource:
-    """The decoder's view of a file, frame by frame.
+    """Reads a file for a decoder, frame by frame.
 
     frame_at  the offset of the current frame in the file
     """

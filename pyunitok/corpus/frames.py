@@ -152,8 +152,8 @@ class FrameScanner:
         return n_bytes
 
     def _blocks(self, chunk: bytes, at: int, stop: int, base: int) -> int:
-        """Skip the blocks that begin before `stop` and whose headers are complete in chunk. The hot loop. chunk[i] is
-        byte base + i of the frame. Returns where to continue."""
+        """Skip the blocks that begin before `stop` and whose headers are complete in chunk. This is the hot loop.
+        chunk[i] is byte base + i of the frame. Returns the index in chunk where to continue."""
         end = min(len(chunk) - 3, stop - 1)
         block_at = at
         while at <= end:

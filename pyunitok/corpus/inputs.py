@@ -240,8 +240,8 @@ class _Chooser:
         return without_secrets(source)
 
     def _start(self, found: FoundFile) -> tuple[bytes, RawFile | None]:
-        """A file's first bytes; empty if a URL's were not fetched. A pipe stays open, because its bytes cannot be read
-        again."""
+        """The first bytes of a file; empty if it is at a URL and they were not fetched. A pipe stays open, because its
+        bytes cannot be read again."""
         if found.far:
             return self._starts[found.address].result() if found.address in self._starts else b"", None
         if found.is_pipe:
@@ -252,8 +252,8 @@ class _Chooser:
     def _decide(
         self, found: FoundFile, suffix: str, compression: Compression, stream: ByteStream | None
     ) -> tuple[Format, str, ByteStream | None]:
-        """The format, the reason, and the stream of a pipe. The option takes precedence, then the name, then the first
-        line."""
+        """The format, the reason, and the stream of a pipe. The option takes precedence over the name, and the name
+        over the first line."""
         if self._format in FORMATS:
             return FORMATS[self._format], "as requested", stream
         if by_suffix := formats.by_suffix(suffix):

@@ -60,9 +60,9 @@ class JsonlReader:
     skip            skip bad lines and list them in block.bad; otherwise they raise InputError
     metadata        put each document's line number and other fields into block.metadata
 
-    Blank lines are skipped; the fill() that returns False counts those at the end of the file in source_bytes. A line
-    is bad if it is invalid JSON, has no string under the key, or is too long.
-    Memory: twice a block's lines or, if a line is longer than a block, the line and its text.
+    Blank lines are skipped; the call of fill() that returns False counts the blank lines at the end of the file in
+    source_bytes. A line is bad if it is invalid JSON, has no string under the key, or is too long.
+    Memory: twice the lines of a block or, if a line is longer than a block, the line and its text.
     """
 
     ends_with_separator: bool | None = None
@@ -141,7 +141,7 @@ class JsonlReader:
     # ------------------------------------------------------------------------------------ lines → documents
 
     def _parse(self, block: Block, end: int, n_docs: int, first_line: int) -> None:
-        """Parse block.lines[:end]. Several threads may run this at once, so it must not change the reader."""
+        """Parse block.lines[:end]. Several threads may call this method at once, so it must not change the reader."""
         if len(block.data) < end:
             block.grow(end - len(block.data))
         if len(block.offsets) <= n_docs:
@@ -176,7 +176,7 @@ class JsonlReader:
     # ------------------------------------------------------------------------------------ a line longer than a block
 
     def _take_long_line(self, block: Block) -> None:
-        """Read the next line, whose text fills the next blocks; a blank or bad line is only counted."""
+        """Read a long line, whose text then fills the next blocks. A blank or bad line is only counted."""
         line, n_bytes = self._read_line()
         number = self._position.lines + 1
         if self._position.bytes == 0:

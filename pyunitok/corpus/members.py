@@ -25,7 +25,7 @@ class MemberStream:
     padding       the number of zero bytes after a member must be a multiple of this number
     max_memory_bytes  the memory limit of a decoder, for messages
 
-    Anything else after a member is an error, as in gzip and xz, because it may be the damaged start of a member.
+    Any other data after a member is an error, as in gzip and xz, because it may be the damaged start of a member.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class MemberStream:
         return True
 
     def _decompress(self, max_bytes: int) -> bytes:
-        """Up to max_bytes of the current member; an empty result does not mean that it has ended."""
+        """Up to max_bytes of the current member. An empty result does not mean that the member has ended."""
         decoder = self._decoder
         hungry = getattr(decoder, "needs_input", True)
         if hungry and not self._chunk:
@@ -123,7 +123,7 @@ def gzip(raw: RawFile) -> MemberStream:
 
 
 def bzip2(raw: RawFile) -> MemberStream:
-    """A bzip2 file, which may contain several streams (as pbzip2 writes). The CRC of each block is verified."""
+    """A bzip2 file, which may contain several streams, as written by pbzip2. The CRC of each block is verified."""
     import bz2  # some Pythons are built without it
 
     return MemberStream(raw, "bzip2", "stream", bz2.BZ2Decompressor)

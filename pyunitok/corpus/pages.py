@@ -98,7 +98,7 @@ class Leaf:
 class Pages:
     """The pages of one Parquet file.
 
-    file              seekable; a RangeCache caches small row groups, so that each is fetched once
+    file              a seekable file; a RangeCache caches small row groups, so that each is fetched once
     name              for messages
     budget_bytes      memory budget for reading, which is a share of max_memory_bytes
     max_memory_bytes  for messages
@@ -120,7 +120,7 @@ class Pages:
             raise InputError(f"{name}: the footer is damaged: {error}") from error
 
     def most_rows(self, group: int, columns: list[Column], n_rows: int) -> int:
-        """The number of rows of these columns that may be read at once from a row group, at most n_rows.
+        """The number of rows, at most n_rows, that may be read at once from these columns of a row group.
 
         Raises InputError if one row or one page may exceed the budget.
         """
@@ -139,7 +139,7 @@ class Pages:
         return n_rows
 
     def _load(self, group: int, numbers: list[int]) -> int:
-        """Load the columns into a RangeCache if they are small. Returns the number of bytes loaded."""
+        """Load the columns into the RangeCache if they are small. Returns the number of bytes loaded."""
         if not isinstance(self._file, RangeCache) or group >= len(self._groups):
             return 0
         chunks = [self._groups[group][k] for k in numbers if k < len(self._groups[group])]

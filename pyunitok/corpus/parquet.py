@@ -81,8 +81,8 @@ class ParquetReader:
     start             where to begin (only `documents` and `inside` are used); by default the beginning of the file
     skip              skip nulls and list them in block.bad; otherwise they raise InputError
     metadata          put each document's row number and other columns into block.metadata
-    whole_rows        put rows with all columns into block.raw; no block has rows of two row groups
-    budget_bytes      memory budget for a page, a dictionary and a batch, a part of max_memory_bytes
+    whole_rows        put rows with all columns into block.raw; all rows of a block are in one row group
+    budget_bytes      memory budget for a page, a dictionary and a batch, which is a share of max_memory_bytes
     max_memory_bytes  for messages
 
     Each row is a document. Rows are counted from 1, like lines. Raises InputError if the column is missing or is not
@@ -172,7 +172,7 @@ class ParquetReader:
         return more
 
     def _advance(self, block: Block) -> None:
-        """Set the position of the block and advance past it."""
+        """Set the position of the block and advance past the block."""
         before, n_rows = self._position, self._batch.n_rows_out
         block.first_document, block.inside = before.documents, before.inside
         block.after = self._position = replace(
@@ -248,7 +248,7 @@ class ParquetReader:
         ]  # fmt: skip
 
     def _read_group(self, group: int, n_rows: int, n_skipped: int) -> Iterator[Any]:
-        """A row group without its first n_skipped rows, n_rows at a time."""
+        """The rows of a row group after its first n_skipped rows, n_rows at a time."""
         columns = None if self._all_columns else [".".join(self._path)]
         for batch in self._parquet.iter_batches(n_rows, [group], columns, use_threads=False):
             if len(batch) > n_skipped:

@@ -1,7 +1,7 @@
 """ParquetRewriter writes Parquet files from the rows of other files, with the same schema and compressions.
 
-    input    │ row group          │ row group │          pyarrow writes each row group as a file of its own; its pages
-    blocks   │ rows │ rows │ rows │ rows      │          are appended, and the offsets in its footer are moved
+    input    │ row group          │ row group │          pyarrow writes each row group as a separate file, whose pages
+    blocks   │ rows │ rows │ rows │ rows      │          are appended, and whose offsets in the footer are increased
     output   PAR1 │ row group     │ row group │ footer PAR1
 
 A row group of the output contains the remaining rows of one row group of the input, however the input is divided into
@@ -181,7 +181,7 @@ def _move(struct: Struct, numbers: tuple[int, ...], by: int) -> None:
 
 
 def _encoded(column: Any) -> Any:
-    """The column with a new dictionary that depends only on the values; in the input, it may have been divided."""
+    """The column with a new dictionary that depends only on the values, and not on how the input was divided."""
     import pyarrow
 
     kind = column.type

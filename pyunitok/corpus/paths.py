@@ -28,7 +28,7 @@ class LeftOut:
 class FoundFile:
     """A file that an argument names or matches: stdin, a local file with its status, or a file at a URL.
 
-    path   as stored and shown; a URL's secrets are only in far.url
+    path   the path as stored and shown; only far.url contains the secrets of a URL
     named  whether the argument names this file itself, not a folder or a pattern
     """
 

@@ -1,7 +1,7 @@
 """PipeStream hashes a pipe as it is read, so that a resumed run can verify that its input has not changed.
 
-A file is identified by its size and modification time. A pipe can be read only from its beginning and identified only
-by its bytes: when a run resumes, they are read again, verified against the hash, and discarded.
+A file is identified by its size and modification time. A pipe can be read only from its beginning, and identified only
+by its bytes: when a run resumes, the bytes are read again, verified against the hash, and discarded.
 
     resuming:      [ verified, discarded        | verified, then returned   | returned ...   ]
                    0                          start                   known.n_bytes
@@ -92,7 +92,7 @@ class PipeStream:
         return n_read
 
     def _check(self) -> None:
-        """Read and verify all known bytes, and buffer those from `start` on."""
+        """Read and verify all known bytes, and buffer the bytes from `start` on."""
         known, at = self._known, self._hash.n_bytes
         held = bytearray()
         piece = memoryview(bytearray(PIECE_BYTES))

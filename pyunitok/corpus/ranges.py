@@ -1,4 +1,4 @@
-"""Ranges divide a large file into parts that are read independently. A document belongs to the range where it begins.
+"""Divides a large file into ranges that are read independently. A document belongs to the range where it begins.
 
     frames     │ 0         │ 1        │ 2         │ 3       │        of a .zst file; without compression, any bytes
     documents   a a a|b b b b b|c c|d d d d d d d d d d d|e e
@@ -28,14 +28,14 @@ from pyunitok.corpus.stream import decompressed, open_raw
 
 @dataclass(frozen=True)
 class Range:
-    """Stored bytes of a file: complete frames or, without compression, any bytes. end=None: to the end."""
+    """Stored bytes of a file: complete frames or, without compression, any bytes. end: None for the end of the file."""
 
     begin: int = 0
     end: int | None = None
 
 
 def plan_ranges(source: Source, separator: bytes | None, n_bytes: int) -> list[Range]:
-    """Divide a file into ranges of at least n_bytes, except the last, if its format and compression support that.
+    """Divide a file into ranges of at least n_bytes, except the last, if its format and compression support ranges.
 
     separator  the separator between documents (see separator_of); None: the file is one document and one range
 
@@ -49,8 +49,8 @@ def plan_ranges(source: Source, separator: bytes | None, n_bytes: int) -> list[R
 
 
 def open_range(source: Source, part: Range, separator: bytes | None) -> Source:
-    """A source with only the documents of this range. It can be read only once. To number its lines, start the reader
-    at the position that followed_by() and counted() compute; otherwise at UNCOUNTED."""
+    """A source with only the documents of this range, which can be read only once. If line numbers are required, start
+    the reader at the position that followed_by() and counted() compute; otherwise, at UNCOUNTED."""
     if part == Range():
         return source
     assert separator is not None
@@ -96,7 +96,8 @@ def followed_by(before: Position, more: Position) -> Position:
 
 
 class _RangeStream:
-    """A ByteStream of a range's documents, from its first separator to the first one beyond its end; see Search."""
+    """A ByteStream of a range's documents, from the first separator in the range to the first separator beyond it; see
+    Search."""
 
     def __init__(self, source: Source, part: Range, separator: bytes) -> None:
         self.name = source.name

@@ -45,7 +45,7 @@ class RawFile:
         except OSError as error:
             raise InputError(f"{self.name}: cannot be opened: {error.strerror}") from error
         self._unchanged = None if path == STDIN or is_url(path) else Unchanged(self._file, self.name)
-        # A parent process may have made a pipe non-blocking; a read that finds no data would look like the end.
+        # A parent process may have made a pipe non-blocking; a read that finds no data would look like the end of file.
         with contextlib.suppress(OSError, ValueError):
             os.set_blocking(self._file.fileno(), True)
 

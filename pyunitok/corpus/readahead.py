@@ -3,9 +3,10 @@
     producer (one thread at a time)          idle threads                 reader (holds the reading turn)
     reads the file, finds frames   ──▶ queue: │ done │ running │ waiting │ ──▶ copies from the first chunk when done
 
-A producer turns a file into chunks, in order. A chunk holds bytes, or the work that produces them: decompressing
+A producer turns a file into chunks, in order. A chunk contains bytes, or the work that produces them: decompressing
 complete zstd frames, which are independent of each other. While memory allows, an idle thread takes the first waiting
-chunk, or else runs the producer, or else opens the next file. The reader gets the bytes in order.
+chunk; if there is none, it runs the producer; if that is not possible, it opens the next file. The reader gets the
+bytes in order.
 
 Memory: limit_bytes for unread chunks, plus one chunk.
 """
@@ -34,8 +35,8 @@ MAX_SPARE_BYTES = 16 << 20  # total size of buffers kept for reuse
 class Chunk:
     """Some bytes of a file's text, or the work that produces them.
 
-    cost      bytes of memory that it uses or will use
-    frame_at  offset of its first frame in the file; None if it continues a frame
+    cost      bytes of memory that the chunk uses or will use
+    frame_at  offset of its first frame in the file; None if the chunk continues a frame
     data      set when the work is done
     work      returns (data, an error that follows the data or None, buffer); None once a thread has taken it
     error     raised after the data has been read
@@ -247,7 +248,7 @@ class ReadAheadStream:
         return None
 
     def claim_production(self) -> Task | None:
-        """A task that produces the next chunk, unless another thread is doing so or there are no more."""
+        """A task that produces the next chunk; None if another thread is doing so or there are no more chunks."""
         if self._producing or self.ended:
             return None
         self._producing = True
@@ -313,7 +314,7 @@ class ReadAheadStream:
                 task()
 
     def _stream_into(self, buffer: memoryview) -> int | None:
-        """The queue is empty: read directly into the buffer, or put the next chunk into the queue."""
+        """For an empty queue: read directly into the buffer, or put the next chunk into the queue."""
         try:
             n = self._producer.stream_into(buffer)
         except BaseException:
@@ -353,7 +354,7 @@ def spare_buffer(spare: list[bytearray], n_bytes: int) -> bytearray:
     """A spare buffer of at least n_bytes, or a new one. Reuse matters: page faults in a new buffer take half as long as
     decompression.
 
-    A buffer that is too small is dropped, so that buffers of the sizes in use replace it.
+    Spare buffers that are too small are dropped, so that buffers of the sizes in use replace them.
     """
     try:
         buffer = spare.pop()

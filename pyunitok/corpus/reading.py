@@ -1,4 +1,4 @@
-"""Reading and InputBlocks turn corpus files into one sequence of blocks. workers.py does this with several threads.
+"""Reading and InputBlocks turn corpus files into one sequence of blocks. workers.py uses them in several threads.
 
     Reading ──▶ InputBlocks:  file, file, …  ──▶ stream ──▶ reader ──▶ block, block, …
     (options)            (opened in turn)   (bytes)    (documents)
@@ -118,7 +118,7 @@ class MemoryBudget:
     """Divides max_memory_bytes.
 
     n_unfinished     maximum number of blocks that have been read but whose results have not been taken
-    readahead_bytes  for text decompressed ahead, and the frames that it comes from
+    readahead_bytes  for text decompressed ahead, and for the frames that contain it
     max_frame_bytes  largest zstd frame that is decompressed in one call, in parallel with other frames; larger ones are
                      streamed
     seekable_bytes   for readers of seekable files such as Parquet, if the corpus contains any
@@ -196,7 +196,7 @@ class InputBlocks:
         )
 
     def blocks(self) -> Iterator[Block]:
-        """All blocks, completed. They share one buffer, so each is valid only until the next."""
+        """All blocks, completed. They share one buffer, so each is valid only until the next one is requested."""
         block = self.new_block()
         while self.fill(block):
             block.finish()

@@ -40,8 +40,8 @@ class Written:
     """A block in the form that its FileWriter accepts. Must not refer to the Block.
 
     data        bytes, or rows of a Parquet file
-    n_docs      the number of documents in it
-    is_end      whether the file may be continued in another process after this block
+    n_docs      the number of documents in `data`
+    is_end      whether a different process may continue the file after this block
     """
 
     data: Any = b""
@@ -59,7 +59,7 @@ class FileWriter(Protocol):
         """The last bytes of the file."""
 
     def state(self) -> str | None:
-        """The state with which file_writer() can write the rest of the file, after a block that has is_end."""
+        """After a block with is_end, the state with which file_writer() can write the rest of the file."""
 
 
 class Rewriter(Protocol):
@@ -89,9 +89,9 @@ class Plain:
 
 
 class TextRewriter:
-    """For text: every document is followed by the separator.
+    """The Rewriter for text. Writes the separator after every document.
 
-    separator, compression  of the input
+    separator, compression  those of the input
     """
 
     def __init__(self, separator: bytes | None, compression: str) -> None:
@@ -115,7 +115,7 @@ class TextRewriter:
 
 
 class JsonlRewriter:
-    """For JSON lines: unchanged lines are copied byte for byte, and blank lines are dropped.
+    """The Rewriter for JSON lines. Copies unchanged lines byte for byte, and drops blank lines.
 
     field           the name of the field that edits add; None: edits add no field
     text_key        see json_text.key_path

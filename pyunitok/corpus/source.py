@@ -26,7 +26,7 @@ CompressionName = Annotated[str, Meta(pattern=f"^({'|'.join(COMPRESSIONS)})$")]
 class InputFile:
     """An input file: its name, its storage, and the values that detect changes.
 
-    path            as given or found; "-" is stdin; URLs have their secrets removed (see disk/url.py)
+    path            the path as given or found; "-" is stdin; the secrets of URLs are removed (see disk/url.py)
     format          one of FORMATS, or "documents" if the caller supplied the documents
     compression     one of COMPRESSIONS
     size_bytes      size of the stored file; None for pipes, or if a server does not send it

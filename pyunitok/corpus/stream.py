@@ -79,7 +79,7 @@ def open_seekable(source: Source) -> BinaryIO | RangeCache:
 
 
 def skip(stream: ByteStream, n_bytes: int, position: int) -> None:
-    """Read n_bytes, up to `position` of the text, and discard them. Raises InputError if there are fewer."""
+    """Read and discard n_bytes, up to `position` of the text. Raises InputError if the text ends earlier."""
     buffer = memoryview(bytearray(min(n_bytes, CHUNK_BYTES)))
     n_left = n_bytes
     while n_left:

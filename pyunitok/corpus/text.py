@@ -34,7 +34,7 @@ class TextReader:
     """Reads the documents of a text into blocks.
 
     stream       the bytes of the text
-    separator    at least 1 byte, between documents and not part of them; None: the file is one document
+    separator    the bytes (at least one) between documents, which do not contain it; None: the file is one document
     split        where a piece of a document may end: see block.Split
     start        position of the stream; by default the beginning of the file
     metadata     put the position of each document into block.metadata
@@ -91,7 +91,7 @@ class TextReader:
         return block.n_docs > 0
 
     def _advance(self, block: Block) -> None:
-        """Set the position of the block and advance past it."""
+        """Set the position of the block and advance past the block."""
         before = self._position
         block.first_document, block.inside = before.documents, before.inside
         block.after = self._position = replace(
