@@ -1,4 +1,4 @@
-"""Contains the table of input formats. To add one, write a module and add a row; no other code compares format names."""
+"""Contains the table of input formats. To add one, write a module and add a row; no other code compares their names."""
 
 from __future__ import annotations
 

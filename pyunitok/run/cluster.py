@@ -40,7 +40,7 @@ Result = TypeVar("Result")
 
 
 def run(plan: Plan, callbacks: Callbacks = SILENT) -> Manifest:
-    """parts.tokenize_in_parts() on the cluster at options.ray, or on the one that this process is connected to."""
+    """Execute the plan on the cluster at options.ray, or on the cluster that this process is connected to."""
     assert plan.options.ray is not None
     with connected(plan.options.ray):
         return tokenize_in_parts(plan, Cluster(plan.options.n_threads), callbacks)
@@ -87,7 +87,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _not_connected(address: str, error: BaseException) -> UnitokError:
-    """The error to raise if connecting fails. That a token is required may be stated only by a cause of Ray's error."""
+    """The error to raise if connecting fails. If a token is required, only a cause of Ray's error may say so."""
     reason: BaseException | None = error
     while reason is not None:
         if "authentication token" in str(reason).lower():

@@ -84,8 +84,8 @@ def join(
     """Join the parts in this order. Returns the manifest of OUT, and whether it already existed.
 
     Raises OutputError, before anything is written, if a part is not finished, the parts do not match, or they are not
-    all shards of a run in order; it names the part and the difference. Also raises OutputError if a part's bytes do not
-    match its hashes.
+    all shards of a run in order; the message names the part and the difference. Also raises OutputError if a part's
+    bytes do not match its hashes.
 
     Memory: a few buffers of 4 MiB. An interrupted merge starts again; an interrupted commit is completed.
     """
@@ -170,7 +170,7 @@ _OF_PARTS: dict[str, Callable[[Part], Any]] = {
     "metadata": lambda part: part.has_metadata,
     "number of shards": lambda part: part.manifest.shard and part.manifest.shard["count"],
 }
-# Properties that all shards must also share.
+# Properties that all shards must share in addition.
 _OF_SHARDS: dict[str, Callable[[Part], Any]] = {
     "options": lambda part: _fixed_options(part.manifest),
     "inputs of all shards": lambda part: part.manifest.shard and part.manifest.shard["all_inputs"],
@@ -261,7 +261,7 @@ def _records(manifests: Sequence[Manifest]) -> list[InputRecord]:
 
 
 def _joined(begin: InputRecord, rest: InputRecord) -> InputRecord:
-    """The record of a file's beginning, extended by that of the next range, which may be empty."""
+    """The record of the beginning of a file, extended by the record of the next range, which may be empty."""
     names = ("size_bytes", "bytes", "documents", "tokens", "skipped", "text_bytes")
     added: dict[str, Any] = {name: (getattr(begin, name) or 0) + (getattr(rest, name) or 0) for name in names}
     added["seconds"] = None

@@ -140,7 +140,8 @@ def _check(plan: Plan) -> None:
 
 
 def _check_folder(folder: Path, overwrite: bool) -> None:
-    """Raise OutputError if OUT.parts is a link, or holds files but no plan and therefore may belong to the user."""
+    """Raise OutputError if OUT.parts is a link, or if it may belong to the user, because it contains files but no
+    plan."""
     for path in (folder, folder / ATTEMPTS, folder / PLAN_NAME):
         if path.is_symlink():
             raise OutputError(f"{path} is a symbolic link, and its target would be overwritten; remove it")
@@ -156,7 +157,7 @@ def _check_folder(folder: Path, overwrite: bool) -> None:
 
 
 def _finished(out: Path, run: Identity, replaces: bool) -> Manifest | None:
-    """The manifest if this run is finished; OutputError if another OUT exists."""
+    """The manifest if this run is finished. Raises OutputError if a different OUT exists."""
     found = find(out, run, overwrite=replaces)
     if found is None or isinstance(found, Manifest):
         return found
@@ -297,7 +298,7 @@ class _Join:
         self._pool.shutdown(cancel_futures=True)
 
     def add(self, number: int) -> None:
-        """Queue a finished part. Raises the error of an earlier part."""
+        """Queue a finished part. Raises the error if joining an earlier part has failed."""
         self._finished.add(number)
         while self._next in self._finished:
             self._finished.remove(self._next)

@@ -105,10 +105,10 @@ class Tally:
     def restore(self, values: dict[str, Any], *, is_stale: bool = False) -> None:
         """Restore the state from to_json().
 
-        is_stale  the input at that position has changed since then
+        is_stale  whether the input at the stored position has changed since then
 
-        InputError if a pipe that was read to its end has changed; ValueError, TypeError or KeyError if the values do
-        not match this run.
+        Raises InputError if a pipe that was read to its end has changed; ValueError, TypeError or KeyError if the
+        values do not match this run.
         """
         position, counts, n_sources = Position.from_json(values["position"]), values["counts"], len(self._records)
         if position.source > n_sources or not position.source <= len(counts) <= position.source + 1:

@@ -179,7 +179,7 @@ class UnitContext:
     """Values shared by all units of a run.
 
     plan        the plan without its sources
-    folder      for the parts; all machines must see it
+    folder      the folder for the parts; all machines must see it
     n_units     the number of units
     all_inputs  see RunShard
     cwd         the directory for relative paths
