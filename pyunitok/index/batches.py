@@ -1,4 +1,4 @@
-"""BatchSearch, the part of Index that answers many queries per call, with arrays as input and output."""
+"""BatchSearch, the part of Index whose methods answer many queries per call, with arrays as input and output."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class HitsBatch:
 
 @dataclass
 class DocumentsBatch:
-    """The documents of many queries. For i from offsets[k] to offsets[k + 1] - 1, query k occurs counts[i] times in
-    documents[i]. approx is bool[n], as in DocumentHits."""
+    """The documents in which many queries occur. For i from offsets[k] to offsets[k + 1] - 1, query k occurs counts[i]
+    times in documents[i]. approx is bool[n], as in DocumentHits."""
 
     offsets: Int64s
     documents: Int64s
@@ -67,8 +67,9 @@ class DocumentsBatch:
 
 @dataclass
 class SourcesBatch:
-    """The sources of many queries. Query k occurs in inputs[offsets[k]:offsets[k + 1]], which are indexes into
-    Index.inputs.paths. hits and documents count its occurrences and documents in each input. approx is bool[n]."""
+    """The inputs in which many queries occur. Query k occurs in inputs[offsets[k]:offsets[k + 1]], which are indexes
+    into Index.inputs.paths. hits and documents count, for each input, the occurrences and the documents that contain
+    them. approx is bool[n]."""
 
     offsets: Int64s
     inputs: Int64s
@@ -102,7 +103,8 @@ class DistributionBatch:
 
 @dataclass
 class ProbabilityBatch:
-    """The probabilities of many prompts, with the fields of Probability: float64[n] p and int64[n] for the others."""
+    """The probabilities of a token after many prompts, with the fields of Probability: p is float64[n], and the others
+    are int64[n]."""
 
     p: np.ndarray[Any, np.dtype[np.float64]]
     count: Int64s
@@ -117,9 +119,9 @@ class ProbabilityBatch:
 
 
 class BatchSearch(Overlaps):
-    """Each method does for many queries what the method without _batch does for one. Queries are an iterable, or a
-    Packed of uint8 (text) or of the index's dtype (ids). See also count_batch, count_tokens_batch, context_batch and
-    overlap."""
+    """The methods of Index for many queries: each works like the method without _batch, which takes one query. Queries
+    are an iterable, or a Packed of uint8 (text) or of the index's dtype (ids). See also count_batch,
+    count_tokens_batch, context_batch and overlap."""
 
     def find_batch(
         self, queries: Iterable[Text] | Packed, limit: int = 10, order: Order = "rank", seed: int = 0, *,
@@ -181,7 +183,7 @@ class BatchSearch(Overlaps):
         return self._probabilities(packed, tokens, packed.offsets[1:] - contexts)
 
     def _probabilities(self, prompts: Packed, tokens: Any, begins: Int64s) -> ProbabilityBatch:
-        """Uses only the tokens of prompt k from begins[k] on."""
+        """The probability of tokens[k] after the tokens of prompt k from begins[k] on."""
         wanted, ends = self.ids(tokens), prompts.offsets[1:]
         if len(wanted) != len(prompts):
             raise ValueError(f"expected one token per prompt, got {len(wanted)} tokens for {len(prompts)} prompts")
@@ -216,7 +218,7 @@ class BatchSearch(Overlaps):
         self, texts: Iterable[Text] | Packed, min_bytes: int = 24, max_count: int | None = None, *,
         whole_words: bool = False,
     ) -> list[Spans]:  # fmt: skip
-        """spans() of each text."""
+        """The result of spans() for each text."""
         return [self.spans(text, min_bytes, max_count, whole_words=whole_words) for text in _texts(texts)]
 
 

@@ -61,7 +61,7 @@ Array = np.ndarray[Any, Any]
 @dataclass
 class IndexProgress:
     """`tokens` of `total` tokens are sorted and written; `shards` of `n_shards` shards are done, including `resumed`
-    shards of an earlier run."""
+    shards that an earlier run finished."""
 
     tokens: float
     total: int
@@ -166,7 +166,7 @@ def _check_options(compact: CompactOptions | None, order: str, left: bool) -> No
 
 @dataclass
 class _Inputs:
-    """The token files to index, or the folder of an index to convert, which is then `source`."""
+    """The token files to index, or the folder of an index to convert; in this case, `source` is that folder."""
 
     paths: Sequence[StrPath]
     folder: Path
@@ -207,8 +207,8 @@ class _Inputs:
         return plan_conversion(opened, self.folder, compact)
 
     def were_added(self, found: IndexManifest) -> bool:
-        """Whether an earlier call added these token files, that is, whether the index ends with them, unchanged, in the
-        shards that adding them now would produce."""
+        """Whether an earlier call added these token files: the last files of the index are these files, unchanged, in
+        the same shards as if they were added now."""
         n = len(found.files) - len(self.paths)
         last = [resolved_path(file.path, self.folder) for file in found.files[max(n, 0) :]]
         if n < 1 or last != [Path(path).resolve() for path in self.paths]:
@@ -225,8 +225,8 @@ class _Inputs:
 
 
 def _existing(folder: Path, add: bool, overwrite: bool) -> IndexManifest | None:
-    """Returns the manifest of the index to add to; None without add. With overwrite instead of add, removes the old
-    index."""
+    """Returns the manifest of the index that files are added to, or None without add. With overwrite but not add,
+    removes the old index."""
     if overwrite and not add:
         if is_index(folder) and any(file.stored for file in IndexManifest.read(folder).files):
             raise OutputError(
@@ -266,7 +266,8 @@ def _already_there(folder: Path, plan: IndexManifest) -> IndexManifest:
 def _begin(
     folder: Path, plan: IndexManifest, rank: Array | None, existing: IndexManifest | None, overwrite: bool
 ) -> None:
-    """Write the plan unless it already exists. Raises OutputError if the folder holds the plan of another command."""
+    """Write the plan unless it already exists. Raises OutputError if the folder contains the plan of a different
+    command."""
     path = partial_name(folder / PLAN_NAME)
     if path.exists():
         if _same_plan(IndexManifest.parse(path.read_bytes(), str(path)), plan):
@@ -362,7 +363,7 @@ def _build_shards(
 class BuildContext:
     """The data that all shards share. It is pickled to be sent to other machines.
 
-    source  the folder of an index with the same shards, whose suffix arrays are used
+    source  the folder of an index with the same shards, whose suffix arrays are used instead of sorting
     """
 
     folder: Path
@@ -376,7 +377,7 @@ def on_threads(
 ) -> None:  # fmt: skip
     """Call function(number, on_share) for each number in `sizes`, on at_once threads.
 
-    sizes     the tokens to process for each number, for progress
+    sizes     for each number, the number of tokens to process, which on_progress reports
     function  reports its completed share by calling on_share(0 to 1); may return a function that waits for the disk,
               which runs while the thread starts its next call
 
@@ -507,8 +508,8 @@ def read_ranks(
 
 
 def _sorted_before(source: Path, number: int, digests: list[str]) -> Array:
-    """The suffix array of a shard of an index. Raises OutputError if it is damaged or belongs to tokens with
-    different hashes."""
+    """The suffix array of a shard of the index in the folder `source`. Raises OutputError if the array is damaged or
+    belongs to tokens with different hashes."""
     record, path = IndexManifest.read(source).shards[number], source / shard_name(number, ".sa")
     sa, digest = np.fromfile(path, "<u4"), ChunkHash()
     for chunk in _chunks(sa):
@@ -529,7 +530,7 @@ def _left_chunks(ranks: Array, sa: Array, rank: Array | None) -> Iterator[Array]
 
 
 def _write(file: OutFile, chunks: Iterator[Array]) -> list[str]:
-    """Returns the XXH64 of each 64 MiB of the file."""
+    """Write the chunks. Returns the XXH64 of each 64 MiB of the file."""
     for chunk in chunks:
         file.write(np.ascontiguousarray(chunk).view(np.uint8).data)
     return file.save().all_digests()

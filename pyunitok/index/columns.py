@@ -37,7 +37,7 @@ def write_columns(path: Path, kind: str, columns: Mapping[str, Array], about: Ma
     """Write a file of vectors, replacing an existing one. Returns the XXH64 of its JSON, which identifies its contents.
 
     kind     what the file contains, which Columns checks
-    about    more facts for the JSON
+    about    further values to store in the JSON
     """
     records: dict[str, Any] = {}
     with new_file(path) as file:
@@ -61,8 +61,8 @@ def write_columns(path: Path, kind: str, columns: Mapping[str, Array], about: Ma
 class Columns:
     """An open file of columns; columns[name] is a read-only memory map. Raises InputError if the file is damaged.
 
-    about   as given to write_columns
-    digest  as returned by write_columns
+    about   the value given to write_columns
+    digest  the value returned by write_columns
     """
 
     def __init__(self, path: Path, kind: str) -> None:
@@ -115,7 +115,7 @@ class Columns:
         return name in self._records
 
     def column(self, name: str, dtype: str, size: int | None = None) -> Array:
-        """A column of this dtype and, if given, size. Raises InputError if there is none."""
+        """The column `name`. Raises InputError if there is no such column with this dtype and, if given, this size."""
         record = self._records.get(name)
         if record is None or record["dtype"] != dtype or size not in (None, record["size"]):
             wanted = f"{dtype}[{'n' if size is None else size}]"
@@ -129,7 +129,7 @@ class Columns:
         return self._data[record["offset"] : end].view(np.ndarray).view(dtype)
 
     def problems(self) -> list[str]:
-        """The problems of the columns, one sentence each."""
+        """One sentence for each damaged column."""
         ret = []
         for name, record in self._records.items():
             hashed = ChunkHash()

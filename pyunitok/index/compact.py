@@ -52,7 +52,7 @@ class CompactIds:
 
 
 class StoredIds:
-    """The tokens of a token file in the shards of a compact index, read like CompactIds."""
+    """The tokens of a token file that is stored in the shards of a compact index, read like CompactIds."""
 
     def __init__(self, dtype: np.dtype[Any], n: int) -> None:
         self.dtype, self._n = dtype, n
@@ -94,7 +94,7 @@ class StoredIds:
 
 @dataclass(kw_only=True)
 class CompactShard(Shard):
-    """See Shard. `compact` contains the tokens as ranks."""
+    """A shard of a compact index; see Shard for the other fields. `compact` contains the ranks of the tokens."""
 
     rank: U32
     compact: Compact
@@ -108,7 +108,7 @@ class CompactShard(Shard):
             self.ids = self.own_ids()
 
     def own_ids(self) -> Any:
-        """The tokens in the index, or those of the token file if the index only counts."""
+        """The tokens in the index, or the tokens in the token file if the index only counts."""
         return CompactIds(self.compact, self.rank) if self.compact.extract_every else self.ids
 
     def searcher(self, eod: int | None) -> CompactSearch:
@@ -124,7 +124,7 @@ class CompactShard(Shard):
         """A copy as a suffix array. Takes 6 bytes of memory and 0.2 to 0.5 µs per token."""
         ids, sa, at = np.empty(len(self), self.ids.dtype), np.zeros(len(self), np.uint32), 0
         of_rank = inverse(self.rank).astype(ids.dtype)
-        advise(self.compact.image, "MADV_NORMAL")  # reads the complete file
+        advise(self.compact.image, "MADV_NORMAL")  # because the complete file is read
         for symbols, rows in self.compact.walk(CHUNK):
             end = at + len(symbols)
             ids[at:end] = of_rank[symbols]
@@ -138,8 +138,9 @@ class CompactShard(Shard):
 
 
 def advise(image: Bytes, advice: str) -> None:
-    """Tell the system how a mapped file is read, if it supports that. After MADV_RANDOM, it reads single pages; by
-    default, up to megabytes around each, which makes scattered reads many times slower."""
+    """Tell the system how a mapped file will be read, if the system supports such advice. After MADV_RANDOM, it reads
+    single pages; by default, it reads up to megabytes around each page, which makes scattered reads many times
+    slower."""
     mapped, number = getattr(image, "_mmap", None), getattr(mmap, advice, None)
     if mapped is not None and number is not None:
         mapped.madvise(number)
@@ -148,7 +149,7 @@ def advise(image: Bytes, advice: str) -> None:
 def compact_file(
     ranks: Tokens, sa: np.ndarray[Any, Any], options: CompactOptions, on_share: Callable[[float], None]
 ) -> Iterator[np.ndarray[Any, Any]]:
-    """The bytes of the file of a shard, with checksums. Overwrites both arrays. Calls on_share after each step."""
+    """The bytes of a shard's file, with checksums. Overwrites both arrays. Calls on_share after each step."""
     digests = [xxhash.xxh64() for _ in range(SECTIONS)]
     for part in build_parts(ranks, sa, ID_COUNTS[ranks.itemsize], **asdict(options)):
         data = part.data
@@ -163,13 +164,13 @@ def compact_file(
 
 
 def offsets_of(image: Bytes) -> list[int]:
-    """The offsets of the sections of a file, and of its footer. The second one is that of the blocks."""
+    """The offsets of the sections of a file, and of its footer. The second offset is that of the blocks."""
     ret: list[int] = np.frombuffer(image[-FOOTER_BYTES:].tobytes(), "<u8")[SECTIONS : 2 * SECTIONS + 1].tolist()
     return ret
 
 
 def first_problem(image: Bytes) -> str | None:
-    """An error message if the checksums of a file are wrong, or None."""
+    """An error message if a checksum of the file is wrong; otherwise None."""
     footer = image[-FOOTER_BYTES:]
     numbers = np.frombuffer(footer.tobytes(), "<u8")
     if xxhash.xxh64_intdigest(footer[:-16].data) != int(numbers[-2]):

@@ -67,7 +67,7 @@ _CONTROLS = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # except ta
 
 
 def aligned(lines: Sequence[Line], before: int, width: int | None = None) -> list[tuple[str, str, str, str]]:
-    """("document:byte", before, match, after) of each line, padded so that all matches begin in the same terminal
+    """("document:byte", before, match, after) for each line, padded so that all matches begin in the same terminal
     column. The text after the match is truncated at column `width`."""
     texts = [tuple(map(_flat, (line.before, line.match, line.after))) for line in lines]
     shown = [(f"{line.hit.document}:{line.hit.begin}", *text) for line, text in zip(lines, texts, strict=True)]
@@ -85,7 +85,7 @@ def aligned(lines: Sequence[Line], before: int, width: int | None = None) -> lis
 
 
 def _flat(text: str) -> str:
-    """A text on one line: newlines become ⏎, other control characters become spaces."""
+    """The text on one line: newlines become ⏎, and other control characters become spaces."""
     return "".join("⏎" if c == "\n" else " " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in text)
 
 

@@ -6,8 +6,8 @@
 A window is min_tokens consecutive tokens of one document, excluding its eod. It is repeated if the same tokens form
 another window, in any document. Repeated windows that overlap or touch form a span.
 
-The suffix arrays are not read. Memory does not depend on the size of the index. Temporary files next to the output: the
-tokens, 8 bytes per document, and the records of windows.py.
+The suffix arrays are not read. The memory used does not depend on the size of the index. Temporary files next to the
+output contain the tokens, 8 bytes per document, and the records of windows.py.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ class RepeatedSpans:
     begins, ends            token ranges within the documents
     byte_begins, byte_ends  byte ranges within the decoded documents
     occurrences             the count of the most frequent window in the span
-    later                   the number of tokens of the span in windows that repeat earlier text without overlapping it
+    later                   the number of tokens of the span that are in windows that repeat earlier text without
+                            overlapping it
     """
 
     documents: Int64s
@@ -205,9 +206,9 @@ Bools = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 class _Corpus:
-    """The tokens of all shards, in a temporary file, and the windows that repeat in them.
+    """A copy of the tokens of all shards, in a temporary file, and the windows that repeat in these tokens.
 
-    starts  [0..shards]: the first token of each shard in the copy
+    starts  [0..shards]: the index of each shard's first token in the copy, and the number of all tokens
     """
 
     def __init__(
@@ -227,7 +228,7 @@ class _Corpus:
         )  # fmt: skip
 
     def _copy(self) -> None:
-        """Write the tokens and the document ends of all shards. OutputError if the ends are damaged."""
+        """Write the tokens and the document ends of all shards. Raises OutputError if the ends are damaged."""
         n_tokens = self.starts[-1]
         with self._files.new_file("tokens") as tokens, self._files.new_file("ends") as ends_file:
             for shard, start in zip(self._index.shards, self.starts, strict=False):
@@ -242,8 +243,8 @@ class _Corpus:
         self._ends: Int64s = self._files.mapped("ends", np.int64, self._documents[-1])
 
     def repeats(self) -> Iterator[tuple[int, Int64s, bool]]:
-        """Yields (shard, windows, whether the shard is complete), in text order. The columns of windows, int64[n, 5],
-        are those of _Joiner."""
+        """Yields (shard, windows, whether the shard is complete), in text order. `windows` is int64[n, 5], with the
+        columns of _Joiner."""
         number, last_end = 0, 0
         for repeats in self._windows:
             while len(repeats):

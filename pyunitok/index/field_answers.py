@@ -50,7 +50,7 @@ def filtered_documents(
 
 
 def groups(index: Index, query: Query, by: str, where: Sequence[str], words: WordOptions | None) -> Answer:
-    """Hits by the values of a field, in the order of the values."""
+    """The number of hits for each value of a field, in the order of the values."""
     found = count_by(index, query, by, where=where, words=words)
     rows = [_renamed(asdict(group)) for group in found]
     approx = _is_estimated(index, query, words)
@@ -70,7 +70,7 @@ def most_frequent(
 
 
 def values(index: Index, fields: Sequence[str], limit: int) -> Answer:
-    """The values of fields that occur in the most documents of the index."""
+    """For each field, the values that occur in the most documents of the index."""
     rows = []
     for name in fields or index.fields.names:
         field = index.fields.field(name)
@@ -81,7 +81,7 @@ def values(index: Index, fields: Sequence[str], limit: int) -> Answer:
 
 
 def _is_estimated(index: Index, query: Query, words: WordOptions | None) -> bool:
-    """Whether the documents of a query are those of a sample, or of a search that was cut short."""
+    """Whether the documents found for a query come from a sample, or from a search that was cut short."""
     if words is not None:
         return False
     count = index.count(query)
@@ -89,5 +89,5 @@ def _is_estimated(index: Index, query: Query, words: WordOptions | None) -> bool
 
 
 def _renamed(row: dict[str, Any]) -> dict[str, Any]:
-    """A group; its `hits` are renamed to `count`, as in other answers."""
+    """A group as a JSON object; `hits` is renamed to `count`, as in other answers."""
     return {"count" if name == "hits" else name: value for name, value in row.items()}

@@ -5,7 +5,8 @@
         k.offsets      uint64[values + 1]: value v, from 1 on, is text[offsets[v - 1]:offsets[v]]
         k.text         uint8: the values in UTF-8, in code point order
 
-Values are text. Numbers are compared as numbers where both sides are numbers. Lists and objects are their JSON.
+Values are text. If both sides of a comparison are numbers, they are compared as numbers. Lists and objects are stored
+as JSON text.
 """
 
 from __future__ import annotations
@@ -51,11 +52,11 @@ class Field:
 
     @cached_property
     def numbers(self) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """The values as numbers; nan for those that are not."""
+        """The values as numbers; nan for values that are not numbers."""
         return np.array([as_number(value) for value in self.values], np.float64)
 
     def matching(self, test: str, value: str) -> Mask:
-        """bool[documents]: whether a document's value passes a test. A missing value never does."""
+        """bool[documents]: whether a document's value passes a test. A missing value passes no test."""
         compare, number = _TESTS[test], as_number(value)
         passes = np.array([False, *(bool(compare(other, value)) for other in self.values)], np.bool_)
         if not np.isnan(number):
@@ -88,7 +89,7 @@ class FieldIndex:
         self._fields: dict[str, Field] = {}
 
     def field(self, name: str) -> Field:
-        """A stored field, or "@file". LimitError if it is not stored."""
+        """A stored field, or "@file". Raises LimitError if the field is not stored."""
         if name not in self._fields:
             self._fields[name] = self._inputs() if name == INPUT else self._stored(name)
         return self._fields[name]
@@ -143,7 +144,7 @@ class FieldIndex:
 
 
 def field_problems(folder: Path) -> list[str]:
-    """The problems of the stored fields of an index, one sentence each."""
+    """One sentence for each problem in the stored fields of an index."""
     path = folder / FIELDS_NAME
     try:
         return Columns(path, KIND).problems() if path.exists() else []

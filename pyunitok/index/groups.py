@@ -1,4 +1,4 @@
-"""Hits and documents by the values of a field: count_by(), facets(), and find_where(), which filters hits.
+"""Counts hits and documents by the values of a field, count_by() and facets(), and filters hits, find_where().
 
 A query is text, which matches anywhere, or with WordOptions a query about words.
 """
@@ -23,7 +23,8 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class GroupCount:
-    """Counts of hits, and of documents with hits, among the documents with this value; value None: with no value.
+    """The number of hits, and of documents with hits, among the documents that have this value. If value is None, among
+    the documents that have no value.
 
     words        the number of words in all documents of the group; None if the index has no words
     per_million  hits per million words; None if the group has no words
@@ -59,7 +60,8 @@ def documents_where(
 def count_by(
     index: Index, query: str | bytes, by: str, *, where: Sequence[str] = (), words: WordOptions | None = None,
 ) -> list[GroupCount]:  # fmt: skip
-    """Hits by the values of a field, or by "@file", in the order of the values; documents without a value last."""
+    """The hits for each value of a field, or of "@file", in the order of the values; documents without a value come
+    last."""
     found, field = documents_where(index, query, where, words), index.fields.field(by)
     n_words = _words_by(index, field.codes, len(field.values), where)
     rows = _grouped(found, field.codes, field.values, n_words)
@@ -70,7 +72,7 @@ def facets(
     index: Index, query: str | bytes, fields: Sequence[str] = (), *, where: Sequence[str] = (), limit: int = 10,
     words: WordOptions | None = None,
 ) -> list[FacetCount]:  # fmt: skip
-    """The most frequent values of fields (by default, of all stored ones) among the hits of a query."""
+    """The most frequent values of fields (by default, of all stored fields) among the hits of a query."""
     found, ret = documents_where(index, query, where, words), []
     for name in fields or index.fields.names:
         field = index.fields.field(name)
@@ -121,8 +123,8 @@ def find_where(
     index: Index, query: str | bytes, where: Sequence[str], limit: int = 10, offset: int = 0, order: Order = "rank",
     seed: int = 0, words: WordOptions | None = None,
 ) -> Hits:  # fmt: skip
-    """Like Index.find, or Index.words.find if `words` is given, in documents that satisfy all conditions. Reads all
-    hits of the query."""
+    """Like Index.find, or Index.words.find if `words` is given, but only in documents that satisfy all conditions.
+    Reads all hits of the query."""
     index.check_page(limit, offset, order)
     chosen = index.fields.where(where)
     found = index.find_all(query) if words is None else index.words.matches(_text(query), words)
@@ -141,7 +143,7 @@ def find_where(
 
 
 def _numbers_in(index: Index, found: Occurrences | WordMatches, chosen: Mask) -> tuple[Int64s, Int64s]:
-    """The numbers of the hits in chosen documents, and these documents."""
+    """The numbers of the hits in chosen documents, and the document of each."""
     numbers, documents, at = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
     for shard in range(len(index.shards)):
         first = index.first_document(shard)

@@ -13,7 +13,7 @@ DOCUMENT_BYTES = 16 << 10  # for all fields, because a list can include a thousa
 
 
 def metadata_of(index: Index, documents: Iterable[int]) -> dict[str, dict[str, Any]]:
-    """The truncated metadata of the documents that have any, keyed by the document number as a string, as in JSON."""
+    """document number -> truncated metadata, for documents that have metadata. The number is a string, as in JSON."""
     ret = {}
     for document in dict.fromkeys(documents):
         metadata = index.metadata(document)
@@ -33,8 +33,8 @@ def rows_of_hits(answer: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def cut(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Metadata cut to FIELD_BYTES per field and DOCUMENT_BYTES in total, with "truncated": true if anything is missing.
-    A field that is cut becomes a string: the beginning of its JSON."""
+    """Metadata truncated to FIELD_BYTES per field and DOCUMENT_BYTES in total, with "truncated": true if anything is
+    missing. A truncated field becomes a string: the beginning of its JSON."""
     fields = metadata.get("metadata")
     outer = {name: value for name, value in metadata.items() if name != "metadata"}
     kept, is_cut = _cut_fields(outer)

@@ -86,7 +86,8 @@ class Hits:
 
 @dataclass
 class Places:
-    """Positions of occurrences: int64[n] shards, tokens within them, and byte offsets within those tokens."""
+    """Positions of occurrences, int64[n] each: the shard, the token within the shard, and the byte offset within the
+    token."""
 
     shards: Int64s
     tokens: Int64s
@@ -152,7 +153,7 @@ class Occurrences:
 
 
 def shuffled(numbers: Int64s, n: int, seed: int) -> Int64s:
-    """Entries `numbers` of the permutation of 0..n-1 that `seed` determines, without computing the other entries.
+    """The entries at `numbers` in a permutation of 0..n-1 that `seed` determines; other entries are not computed.
 
     A Feistel network permutes the numbers below a power of four that exceeds n. It is applied again to each result
     until the result is below n.

@@ -39,8 +39,8 @@ class IndexInputs:
         return len(self.paths)
 
     def name_of(self, path: str) -> str:
-        """The path relative to the common folder of all local inputs, so that local folders are not disclosed. URLs are
-        returned unchanged."""
+        """The path relative to the common folder of all local inputs, so that the paths of local folders are not
+        disclosed. URLs are returned unchanged."""
         return os.path.relpath(path, self._folder) if Path(path).is_absolute() else path
 
     @cached_property

@@ -22,7 +22,7 @@ from pyunitok.errors import InputError, LimitError, PatternError
 from pyunitok.index.hits import Int64s
 
 _IOTA = "\u0345"  # a mark that case folding turns into a letter
-# The regex escapes that also match line breaks, and equivalent classes that do not.
+# The regex escapes that also match line breaks, each with an equivalent class that does not.
 _ESCAPES = {"D": r"[^\d\n]", "W": r"[^\w\n]", "S": r"[^\s]"}
 
 
@@ -52,7 +52,7 @@ def without_accents(text: str) -> str:
 
 
 def sort_key(word: str) -> tuple[str, str, str]:
-    """The key by which words are numbered."""
+    """The sort key that determines the order in which words are numbered."""
     if word.isascii():
         folded = word.lower()
         return folded, folded, word
@@ -63,7 +63,7 @@ class WordLexicon:
     """Words 1 to n.
 
     data, offsets  word k is data[offsets[k]:offsets[k + 1]] in UTF-8; word 0 is empty
-    counts         int64[n + 1]: how often each occurs; counts[0] is the number of documents
+    counts         int64[n + 1]: how often each word occurs; counts[0] is the number of documents
     """
 
     def __init__(self, data: np.ndarray[Any, Any], offsets: Int64s, counts: Int64s, name: str = "a lexicon") -> None:
@@ -148,7 +148,7 @@ class WordLexicon:
         return lines
 
     def first_equal(self, folding: Folding) -> Int64s:
-        """For each word, the first one that equals it in this form."""
+        """For each word, the id of the first word that has the same folded form."""
         found = self._first_equal.get(folding)
         if found is None:
             forms = self._listed(folding).data.split(b"\n")[:-1]
@@ -177,7 +177,7 @@ class WordLexicon:
 
 
 class _WordLines:
-    """The words in one form, one per line; line k is word k + 1."""
+    """All words, folded in the same way, one per line; line k is word k + 1."""
 
     def __init__(self, text: str) -> None:
         self.data = text.encode("utf-8")
@@ -187,7 +187,7 @@ class _WordLines:
         self.array = array
 
     def beginning_and_ending(self, first: bytes, last: bytes) -> Int64s:
-        """The words that begin with `first` and end with `last`, which do not overlap."""
+        """The words that begin with `first` and end with `last`, without overlap between the two."""
         chosen = np.flatnonzero(self.ends - self.begins >= len(first) + len(last))
         for k, byte in enumerate(first):
             chosen = chosen[self.array[self.begins[chosen] + k] == byte]
@@ -202,7 +202,8 @@ class _WordLines:
         return lines + 1
 
     def matching(self, regex: str) -> Int64s:
-        """The words that a regex of the C library matches. A line that matches is one piece; any other line is two."""
+        """The words that a regex of the C library matches. The pattern splits a line that matches into one piece, with
+        its newline, and any other line into two."""
         try:
             pattern = Pattern(b"o(?:" + regex.encode("utf-8", "backslashreplace") + b")\\n|[^\\n]+|\\n")
         except PatternError as error:
@@ -220,7 +221,8 @@ _WILD = {"*": r"[^\n]*", "?": r"[^\n]"}
 
 
 def _escaped(text: str) -> str:
-    """The text as a regex. Because words consist of letters, marks and digits, other characters never match."""
+    """A regex that matches the text. Because words consist of letters, marks and digits, other characters never
+    match."""
     return "".join(c if c.isalnum() else f"\\{c}" if c.isascii() else c for c in text)
 
 

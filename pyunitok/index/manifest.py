@@ -139,7 +139,8 @@ class IndexManifest:
 
     @classmethod
     def read(cls, folder: Path) -> IndexManifest:
-        """Raises OutputError if the folder holds no index, or one that is damaged or written by a newer release."""
+        """Raises OutputError if the folder contains no index, or if the index is damaged or was written by a newer
+        release."""
         path = folder / INDEX_NAME
         try:
             return cls.parse(path.read_bytes(), str(path))

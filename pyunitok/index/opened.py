@@ -128,6 +128,6 @@ def open_index(folder: StrPath, *, model: Any = None, max_work: int = MAX_WORK) 
     max_work  the budget of one query in one shard, in units of about a nanosecond; a search that exceeds it stops and
               sets `approx`
 
-    OutputError if the folder holds no index, or one that is damaged or does not match its token files.
+    Raises OutputError if the folder contains no index, or if the index is damaged or does not match its token files.
     """
     return Index(open_shards(folder, model=model), max_work=max_work)

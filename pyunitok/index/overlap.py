@@ -1,7 +1,7 @@
-"""Overlaps, the part of Index that compares texts with the corpus: which windows and spans of a text occur in it.
+"""Overlaps, the part of Index that finds which windows and spans of a text occur in the corpus.
 
-Like count, it compares bytes, so the token boundaries of the text and of the corpus do not matter. With normalize, it
-compares words without case, as decontaminate() does, and ignores everything between them.
+As in count, bytes are compared, so the token boundaries of the text and of the corpus do not matter. With normalize,
+words are compared without case, as in decontaminate(), and everything between words is ignored.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from pyunitok.packed import Packed, as_bytes
 
 Unit = Literal["words", "bytes", "tokens"]
 UNITS: tuple[Unit, ...] = ("words", "bytes", "tokens")
-BATCH_BYTES = 1 << 19  # of texts whose words are searched together
+BATCH_BYTES = 1 << 19  # the size of the texts whose words are searched together
 
 
 @dataclass
 class Overlap:
-    """Which windows of n units of some texts occur in the corpus, and how often.
+    """How often each window of n units in some texts occurs in the corpus.
 
     n, unit       the size of a window
     offsets       int64[texts + 1]: text k has windows offsets[k] to offsets[k + 1] - 1
@@ -40,7 +40,7 @@ class Overlap:
     documents     int64[texts]: a document of the index that contains the text's most frequent window; -1 if none occurs
     share         float64[texts]: the share of the text's units that are covered by windows that occur
     is_short      bool[texts]: True if the text has fewer than n units, so that nothing was compared
-    approx        True if max_work cut a search short; the count of its window is a lower bound and can be 0
+    approx        True if max_work cut a search short; the count of that window is a lower bound and can be 0
     """
 
     n: int
@@ -58,7 +58,7 @@ class Overlap:
         return len(self.share)
 
     def hits(self) -> Int64s:
-        """int64[texts]: how many windows of each text occur."""
+        """int64[texts]: how many windows of each text occur in the corpus."""
         found = np.concatenate(([0], np.cumsum(self.counts > 0)))
         ret: Int64s = found[self.offsets[1:]] - found[self.offsets[:-1]]
         return ret
@@ -200,7 +200,7 @@ class Overlaps(TokenSearch):
                 yield _summarized(bounds, n, counts[first:last], False, partial(self._document_of, runs, first))
 
     def _document_of(self, runs: list[SuffixRuns], first: int, best: int) -> int:
-        """A document that contains sequence first + best; it must occur."""
+        """A document that contains sequence first + best, which must occur."""
         found = [part.of(first + best).lo for part in runs]
         number = next(k for k, lo in enumerate(found) if len(lo))
         begin = self.words.shards[number].positions(found[number][:1])
@@ -260,7 +260,7 @@ def _window_bounds(bounds: Int64s, n: int) -> tuple[Int64s, Int64s]:
 def _summarized(
     bounds: Int64s, n: int, counts: Int64s, approx: bool, document_with: Callable[[int], int]
 ) -> _Windows:  # fmt: skip
-    """The windows of n units of a text. document_with returns a document that contains a window that occurs."""
+    """The windows of n units in a text. document_with(k) returns a document that contains window k, which occurs."""
     begins, ends = _window_bounds(bounds, n)
     inside = np.zeros(len(bounds) + 1, np.int64)  # +1 where a window that occurs begins, -1 where it ends
     inside[: len(counts)] += counts > 0
@@ -302,7 +302,7 @@ class _Occurrence:
 
 def _longest_ranges(bounds: Int64s, min_bytes: int, occurs: Callable[[int, int], bool]) -> Int64s:
     """int64[n, 2]: the ranges [first, last) of units, at least min_bytes long, that occur and are not within a longer
-    one.
+    range that occurs.
 
     If a range occurs, so does every part of it, so an exponential search finds the last unit of the range that begins
     at `first`. The next range must contain the unit after that one; an exponential search backwards finds its first
@@ -329,19 +329,20 @@ def _longest_ranges(bounds: Int64s, min_bytes: int, occurs: Callable[[int, int],
 
 
 def _last_end(first: int, last: int, n: int, occurs: Callable[[int, int], bool]) -> int:
-    """The greatest end of a range from `first` that occurs. The range from `first` to `last` must occur."""
+    """The largest end for which the range from `first` to this end occurs. The range from `first` to `last` must
+    occur."""
     return last + _farthest(n - last, lambda step: occurs(first, last + step))
 
 
 def _first_start(first: int, last: int, occurs: Callable[[int, int], bool]) -> int:
-    """The least start of a range to `last` that occurs, or `last` if none occurs. The range from `first` to `last` must
-    not occur."""
+    """The smallest start for which the range from this start to `last` occurs; `last` if there is none. The range from
+    `first` to `last` must not occur."""
     return last - _farthest(last - first - 1, lambda step: occurs(last - step, last))
 
 
 def _farthest(most: int, holds: Callable[[int], bool]) -> int:
-    """The largest of 0..most up to which `holds` is true, found by an exponential search from 0 and then a binary
-    search."""
+    """The largest number in 0..most for which `holds` is true. `holds` must be true up to that number and false after
+    it. Searches exponentially from 0, then by bisection."""
     good, step = 0, 1
     while good + step <= most and holds(good + step):
         good += step

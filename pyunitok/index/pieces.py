@@ -1,4 +1,4 @@
-"""PieceTables: the text and the decoded size of each id of a model, sorted for search."""
+"""PieceTables holds the text and the decoded size of each id of a model, sorted for search."""
 
 from __future__ import annotations
 

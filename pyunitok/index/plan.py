@@ -35,7 +35,8 @@ Array = np.ndarray[Any, Any]
 
 
 def bytes_per_token(dtype: np.dtype[Any], compact: CompactOptions | None) -> float:
-    """Memory for sorting a shard. While a compact index is being written, its blocks and samples are held in memory."""
+    """Bytes of memory per token for sorting a shard. While a compact index is written, its blocks and samples are in
+    memory."""
     return BYTES_PER_TOKEN + dtype.itemsize - 2 + (0.2 if compact else 0)
 
 
@@ -73,7 +74,7 @@ class Limits:
         return min(fitting, MAX_SHARD_TOKENS)
 
     def at_once(self, largest: int, threads: int) -> int:
-        """How many shards to sort at the same time if the largest has `largest` tokens."""
+        """How many shards to sort at the same time if the largest shard has `largest` tokens."""
         fitting = (self.memory - FIXED_BYTES) / max(1.0, self.bytes_per_token * largest)
         if fitting < 1:
             need = int(FIXED_BYTES + self.bytes_per_token * largest) // 1000**2 + 1
@@ -121,7 +122,7 @@ def plan_index(
 def plan_conversion(
     source: OpenIndex, folder: Path, compact: CompactOptions
 ) -> tuple[IndexManifest, Array | None]:
-    """Like plan_index, for an index of the same shards as `source`, an index of suffix arrays."""
+    """Like plan_index, but for a compact index with the same shards as `source`, which is an index of suffix arrays."""
     old = source.manifest
     if old.order != "bytes" or old.compact is not None:
         kind = "is compact" if old.compact else f"has the order {old.order!r}"

@@ -29,13 +29,13 @@ T = TypeVar("T")
 Text = str | bytes
 Order = Literal["rank", "text", "random", "R1", "L1"]
 
-MAX_WORK = 2_000_000_000  # per query and shard, in units of about a nanosecond
+MAX_WORK = 2_000_000_000  # the default budget of one query in one shard, in units of about a nanosecond
 MAX_RUNS = 1 << 60
 PARALLEL_TOKENS = 1 << 30  # larger compact indexes are searched on several threads
 MAX_THREADS = 32  # more than the cores: the threads overlap their waits for the disk
-SORT_CHARS = 40  # the characters next to a hit that "R1" and "L1" sort by
-MAX_SCANNED = 1_000_000  # sample size of next, previous and by_source
-MAX_LOCATED = 100_000  # in a compact index, also of documents: locating this many takes about a second
+SORT_CHARS = 40  # the number of characters next to a hit that "R1" and "L1" compare
+MAX_SCANNED = 1_000_000  # the sample size of next, previous and by_source
+MAX_LOCATED = 100_000  # the sample size, also of documents, in a compact index: locating these takes about a second
 
 
 @dataclass(frozen=True)
@@ -176,8 +176,8 @@ class TextSearch:
         return self._tables
 
     def _only_separates(self) -> bool:
-        """Whether the eod occurs only at the ends of documents. Some models have a piece for it, so encoding a text
-        can produce it."""
+        """Whether the eod occurs only at the ends of documents. Some models have a piece for the eod, so encoding a
+        text can produce it."""
         return self.eod is not None and all(shard.frequency(self.eod) == len(shard.ends) for shard in self.shards)
 
     def locate(self, document: int) -> tuple[TokenArray, int]:
@@ -296,8 +296,8 @@ class TextSearch:
         return Occurrences(runs, self.shards, approx)
 
     def hits_at(self, places: Places, n_bytes: int | Int64s, total: int, approx: bool = False) -> Hits:
-        """The hits at these places, n_bytes (or n_bytes[k]) long, with their documents and byte ranges. Takes time
-        linear in the number of tokens that precede the hits in their documents."""
+        """The hits at these places, with their documents and byte ranges. Each hit is n_bytes (or n_bytes[k]) long.
+        Takes time linear in the number of tokens that precede the hits in their documents."""
         documents, begins = np.empty(len(places.tokens), np.int64), np.empty(len(places.tokens), np.int64)
         for number in np.unique(places.shards).tolist():
             mask = places.shards == number
@@ -332,7 +332,8 @@ class TextSearch:
         return int(self._file_bounds[shard.file]) + shard.first_document
 
     def _bytes_at(self, number: int, tokens: Int64s, skips: Int64s) -> tuple[Int64s, Int64s]:
-        """int64[n] each: the document of each place in a shard, numbered in the index, and the byte offset in it."""
+        """int64[n] each: the document of each place in a shard, numbered in the index, and the byte offset in that
+        document."""
         shard, tables = self.shards[number], self.tables
         documents, begins, _ = self._bounds_at(number, tokens)
         dropped = tables.drops_space[shard.ids[begins]]
@@ -435,11 +436,11 @@ class TextSearch:
     def by_source(
         self, query: Text, *, max_work: int | None = None, max_hits: int | None = None
     ) -> list[SourceCount]:  # fmt: skip
-        """How often a text occurs in each input of the token files, in input order, omitting inputs without it.
+        """How often a text occurs in each input of the token files, in input order, omitting inputs without the text.
 
         If there are more than max_hits occurrences, a sample of at most a million (in a compact index, 100,000) is
-        counted. In this case, hits are estimates, documents counts only the sample, and approx
-        is True.
+        counted. In this case, hits are estimates, documents counts only the documents in the sample, and approx is
+        True.
         """
         inputs, hits, documents, approx = self._sources(query, max_work, max_hits)
         paths, files = self.inputs.paths, self.inputs.files
@@ -451,7 +452,8 @@ class TextSearch:
     def _sources(
         self, query: Text, max_work: int | None, max_hits: int | None = None
     ) -> tuple[Int64s, Int64s, Int64s, bool]:
-        """Returns int64[n] each: inputs, their occurrences and their documents with occurrences; and approx."""
+        """Returns, int64[n] each, the inputs, the occurrences in each, and the documents with occurrences in each; and
+        approx."""
         runs = self.find_all(query, max_work=max_work)
         n_sampled = self.sample_size(runs.total, max_hits)
         is_sample = n_sampled is not None
@@ -464,7 +466,8 @@ class TextSearch:
 
 
 def _estimated(counts: Int64s, n_sampled: int, n_hits: int) -> int:
-    """How many documents have occurrences, if a random sample of n_sampled of n_hits found `counts` in some of them.
+    """An estimate of how many documents have occurrences. A random sample of n_sampled of the n_hits occurrences has
+    counts[k] occurrences in document k.
 
     Adds an estimate of the documents that the sample missed, from those that it contains once and twice: the lower
     bound of Chao and Lin (2012) for sampling without replacement.

@@ -77,7 +77,9 @@ class Ngrams:
 
 
 class TokenSearch(TextSearch):
-    """Queries are sequences of ids, or text, which the model encodes first; only next, previous and count_all_of search
+    """The part of Index that answers queries about sequences of tokens.
+
+    Queries are sequences of ids, or text, which the model encodes first; only next, previous and count_all_of search
     for the text itself. Sequences can contain the eod of the token files. If there is no eod, sequences continue into
     the next document."""
 
@@ -98,7 +100,8 @@ class TokenSearch(TextSearch):
         return sum(hi - lo for lo, hi in (shard.tokens_of(ids) for shard in self.c))
 
     def count_tokens_batch(self, queries: Iterable[Query] | Packed) -> Int64s:
-        """int64[n]: how often each sequence of an iterable, or a Packed of the index's dtype, occurs; 2 µs each."""
+        """int64[n]: how often each sequence occurs; takes 2 µs each. `queries` is an iterable, or a Packed of the
+        index's dtype."""
         packed = self._packed(queries)
         return self._count_windows(packed.data, packed.offsets[:-1].copy(), packed.offsets[1:].copy())
 
@@ -140,7 +143,7 @@ class TokenSearch(TextSearch):
     def count_all_of(
         self, all_of: Sequence[Sequence[Query]], within: int | None = None, *, max_work: int | None = None
     ) -> Count:
-        """Count the occurrences of the rarest clause that have a match of every other clause in the same document, at
+        """Count the occurrences of the rarest clause for which every other clause has a match in the same document, at
         most `within` tokens before or after.
 
         all_of    clauses of alternative terms: [["cat", "dog"], ["house"]] means (cat or dog) and house. A term is
@@ -165,7 +168,7 @@ class TokenSearch(TextSearch):
         return Count(sum(self._together(number, clauses, within) for number in range(len(self.shards))), approx)
 
     def _together(self, number: int, clauses: list[list[Occurrences]], within: int | None) -> int:
-        """count_all_of in one shard."""
+        """The result of count_all_of for one shard."""
         places = []
         for terms in clauses:
             parts = [tokens for term in terms for tokens, _ in term.chunks(number)]
@@ -200,8 +203,8 @@ class TokenSearch(TextSearch):
         return self._distribution(counts).first(limit)
 
     def previous(self, query: Query, limit: int | None = None) -> Distribution:
-        """Like next, but before the query. For ids, the time is linear in the number of occurrences; the column `left`
-        of the index speeds this up."""
+        """Like next, but for the text before the query. For ids, the time is linear in the number of occurrences; the
+        column `left` of the index makes this faster."""
         if isinstance(query, str | bytes):
             return self._around(as_bytes(query), self._before).first(limit)
         ids = self.ids(query)
@@ -234,8 +237,8 @@ class TokenSearch(TextSearch):
         return Distribution([item for item, _ in items], None, counts, found.total, found.approx or n < found.total)
 
     def _after(self, number: int, tokens: Int64s, skips: Int64s, n_bytes: int) -> Int64s:
-        """int64[n, 3]: the bytes after each hit, as (id, begin, end). An id of -1 means the end of the document, and an
-        end of 0 the end of the id."""
+        """int64[n, 3]: the bytes after each hit, as (id, begin, end). An id of -1 stands for the end of the document,
+        and an end of 0 for the end of the id's text."""
         shard, tables = self.shards[number], self.tables
         last, used = self.c[number].ends_of(tables.c, tokens, skips, n_bytes)
         ends = self._bounds_at(number, tokens)[2] - (self.eod is not None)
@@ -259,7 +262,7 @@ class TokenSearch(TextSearch):
     # ----------------------------------------------------------------------------------------------- probabilities ---
 
     def prob(self, prompt: Query, token: int) -> Probability:
-        """How often `token` follows the prompt."""
+        """The probability of `token` after the prompt, and how often it follows the prompt."""
         ids = self.ids(prompt)
         return self._probability(ids, token, len(ids))
 
@@ -303,8 +306,8 @@ class TokenSearch(TextSearch):
     def sample(
         self, prompt: Query, n: int = 20, *, context: int = MAX_CONTEXT, seed: int | Sequence[int] = 0
     ) -> Tokens:
-        """At most n tokens: a random continuation of the prompt. Each token is drawn from the distribution after the
-        longest suffix of the preceding tokens that occurs, of at most `context` tokens. Stops after an eod."""
+        """A random continuation of the prompt by at most n tokens. Each token is drawn from the distribution after the
+        longest suffix of the preceding tokens, at most `context` tokens, that occurs. Stops after an eod."""
         rng = np.random.default_rng(seed)
         ids = self.ids(prompt)
         begin = len(ids)

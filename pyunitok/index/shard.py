@@ -59,7 +59,7 @@ class Shard:
     name: str = "a shard in memory"
 
     def searcher(self, eod: int | None) -> Searcher:
-        """The shard for the C library. Raises ValueError if it is damaged."""
+        """The object that searches the shard with the C library. Raises ValueError if the shard is damaged."""
         raise NotImplementedError
 
     def restored(self) -> IndexShard:
@@ -67,7 +67,7 @@ class Shard:
         raise NotImplementedError
 
     def _positions(self, ranks: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """Like positions, but not checked."""
+        """Like positions(), but without checking the result."""
         raise NotImplementedError
 
     def __len__(self) -> int:
@@ -79,12 +79,11 @@ class Shard:
         return int(self.first[rank + 1]) - int(self.first[rank])
 
     def positions(self, ranks: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """int64[n]: where the suffixes of these ranks begin. Raises OutputError if one is not a token of the shard."""
+        """int64[n]: where the suffixes of these ranks begin. Raises OutputError if a position is not in the shard."""
         return self.checked(self._positions(ranks))
 
     def checked(self, tokens: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """Returns `tokens`. Raises OutputError if one is not in the shard, because searches must not trust the
-        files."""
+        """Returns `tokens`. Raises OutputError if a token is not in the shard: searches must not trust the files."""
         if len(tokens) and not 0 <= int(tokens.min()) <= int(tokens.max()) < len(self.ids):
             raise self.damaged()
         return tokens
@@ -100,7 +99,8 @@ class Shard:
 
 @dataclass(kw_only=True)
 class IndexShard(Shard):
-    """See the top of this file. Arrays are read-only; those of an index are memory maps."""
+    """A shard with a suffix array; the top of this file describes the arrays. Arrays are read-only; in an index on
+    disk, they are memory maps."""
 
     ids: Tokens
     sa: U32

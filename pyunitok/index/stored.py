@@ -121,7 +121,7 @@ def restore_token_files(folder: Path, out: Path, *, overwrite: bool = False, on_
 
 
 def _shards(index: OpenIndex, k: int) -> Iterator[CompactShard]:
-    """The shards of a token file. OutputError unless they contain all of its tokens in order."""
+    """The shards of a token file. Raises OutputError unless they contain all tokens of the file in order."""
     at = 0
     for shard in index.shards:
         if shard.file == k:
@@ -142,7 +142,8 @@ def _tokens(index: OpenIndex, k: int) -> Iterator[Any]:
 
 
 def _compared(index: OpenIndex, k: int) -> Iterator[int]:
-    """Yields the sizes of parts that are equal. OutputError if the index and the token file differ."""
+    """Compares a token file with the index, and yields the size of each part that is equal. Raises OutputError at the
+    first difference."""
     at, array = 0, index.arrays[k]
     for ids in _tokens(index, k):
         if not np.array_equal(ids, array.ids[at : at + len(ids)]):
@@ -152,7 +153,7 @@ def _compared(index: OpenIndex, k: int) -> Iterator[int]:
 
 
 def _check_unshared(path: Path, folder: Path) -> None:
-    """OutputError if another index refers to a token file: in the folder of the token file, or next to this index."""
+    """Raise OutputError if another index, in the folder of the token file or next to this index, refers to the file."""
     near = {path.parent, folder.resolve().parent}
     for other in sorted(found.parent for parent in near for found in parent.glob(f"*/{INDEX_NAME}")):
         if other.resolve() != folder.resolve() and path in _needed_by(other):
@@ -168,7 +169,7 @@ def _needed_by(folder: Path) -> Iterable[Path]:
 
 
 def _copy_sidecars(source: Path, target: Path, *, overwrite: bool) -> None:
-    """Copies the sidecars that exist. A copy gets its final name when it is on disk and equals the original."""
+    """Copies the sidecars that exist. A copy gets its final name once it is on disk and equals the original."""
     for suffix in SIDECARS:
         path, copy = source.with_name(source.name + suffix), target.with_name(target.name + suffix)
         if not path.exists():
@@ -195,8 +196,8 @@ def _parts(path: Path) -> Iterator[bytes]:
 
 
 def _remove(folder: Path, k: int, file: IndexedFile) -> None:
-    """Removes a stored token file and its sidecars, the manifest last, because it identifies the file if the run is
-    killed. A file that now has another manifest is kept."""
+    """Removes a stored token file and its sidecars. The manifest is removed last, because it identifies the file if the
+    run is killed. A file that now has a different manifest is kept."""
     path = resolved_path(file.path, folder)
     manifest, copy = (where.with_name(where.name + ".json") for where in (path, stored_tokens(folder, k)))
     if not manifest.exists() or manifest.read_bytes() != copy.read_bytes():

@@ -29,8 +29,8 @@ def suffix_array(
     out          the array to fill, uint32 or uint64; by default uint32 for up to 2**31 - 1 tokens, otherwise uint64
     on_progress  called after each step with the completed share, 0 to 1
 
-    Suffixes compare token by token; a prefix of another suffix is smaller. Time is linear for every input. Memory: the
-    text (a copy of it with `rank`), the result, and about 2 % more.
+    Suffixes compare token by token; a prefix of another suffix is smaller. Takes linear time for every input, and
+    memory for the text (a copy of it with `rank`), the result, and about 2 % more.
     """
     text, n_symbols = _text(ids, rank)
     if out is None:
@@ -71,7 +71,8 @@ def lcp_array(ids: Any, sa: Array) -> Array:
 
     ids, sa  the argument and the result of suffix_array(), with any rank
 
-    ValueError if a position in sa is out of range. Time is linear. Memory: two arrays of the size of sa.
+    Raises ValueError if a position in sa is out of range. Takes linear time, and memory for two arrays of the size of
+    sa.
     """
     text, _ = _text(ids, None)
     sa = _positions(sa, len(text))

@@ -33,9 +33,9 @@ class TracedSpan:
     """A part of the text that occurs in the corpus.
 
     begin, end       its bytes in the text
-    left, right      the tokens of the text that it covers or touches: left to right - 1
-    text             its bytes
-    ids              its tokens, encoded alone
+    left, right      the tokens of the text that the part covers completely or partly: left to right - 1
+    text             the part's bytes
+    ids              the part's tokens, encoded alone
     count            the number of occurrences; if `approx`, a lower bound
     log_probability  the sum of the natural logarithms of its tokens' frequencies in the corpus
     lines            occurrences in different documents, with the text around them
@@ -113,7 +113,7 @@ def trace(
 
 
 def _weigh(index: Index, spans: list[TracedSpan]) -> None:
-    """Set log_probability. A token that does not occur is treated as occurring once."""
+    """Set log_probability of each span. A token that does not occur is treated as occurring once."""
     ids = np.unique(np.concatenate([np.empty(0, np.int64), *(np.asarray(span.ids, np.int64) for span in spans)]))
     counts = index.count_tokens_batch([[id_] for id_ in ids.tolist()])
     logs = np.log(np.maximum(counts, 1) / max(1, index.n_tokens))
@@ -134,7 +134,7 @@ def _lines(index: Index, text: bytes, max_documents: int, context: int, seed: in
 
 
 def _matched_lines(index: Index, matches: WordMatches, max_documents: int, context: int, seed: int) -> list[Line]:
-    """Like _lines, for the matches of a span."""
+    """Like _lines, but for the matches of a span of words."""
     if max_documents == 0 or index.only_counts:
         return []
     n = min(4 * max_documents, matches.total)

@@ -133,7 +133,7 @@ def verify_index(index: OpenIndex, *, on_bytes: Callable[[int], None] = lambda _
 
 
 def _stored_problems(array: TokenArray) -> list[str]:
-    """The problems of the document ends of a token file that is stored in the index."""
+    """The problems with the document ends of a token file that is stored in the index."""
     if not isinstance(array, StoredTokens) or array.manifest is None:
         return []
     tasks = hash_checks(str(sidecars(array.path)[0]), array.ends, array.manifest.hash.get("ends"))

@@ -3,10 +3,10 @@
     tokens ─ count ─▶ counters ─ find ─▶ windows ─ group ─▶ repeats ─ compare ─▶ repeats
     (text order)      (by hash)          (by hash)          (by place)
 
-Windows whose hash occurs once are discarded early, in csrc/clean/windows.c; the others are written to a file, a few
-buckets of which are grouped at a time. Every repeat has then been compared with the first window of its group. If they
-differ, although their hashes of 122 bits are equal, everything starts again with another seed. So the result depends
-on neither the hashes, nor memory, nor threads.
+Windows whose hash occurs once are discarded early, in csrc/clean/windows.c; the others are written to a file and
+grouped a few buckets at a time. Every repeat is then compared with the first window of its group. If the two differ
+although their 122-bit hashes are equal, everything starts again with a different seed. So the result does not depend
+on hashes, memory or threads.
 
 Memory: half of the budget for the counters, and later, half for the records that threads group or compare.
 Disk: 24 bytes for each window that occurs more than once, twice, and for each window that shares its counter with
@@ -28,7 +28,7 @@ from pyunitok.clean.repeats import Memory, release
 from pyunitok.clean.workspace import TemporaryFiles, in_order
 
 STEP = 1 << 20  # tokens between checks for Ctrl-C
-MAX_COUNTER_BYTES = 2  # per token
+MAX_COUNTER_BYTES = 2  # bytes of counters per token
 HEAD = np.dtype([*((name, np.uint64) for name in ("key", "value", "place")), ("count", np.int64)])
 Heads = np.ndarray[tuple[int], np.dtype[np.void]]
 
@@ -39,8 +39,8 @@ class RepeatedWindows:
     """Finds the repeated windows of n_tokens tokens.
 
     ids       the tokens of all documents: a memory map
-    ends      int64[documents]: the end of each in `ids`, ascending
-    n_after   tokens at the end of each document that belong to no window
+    ends      int64[documents]: the end of each document in `ids`, ascending
+    n_after   the number of tokens at the end of each document that belong to no window
     on_share  called with the completed share, 0 to 1
     """
 
@@ -65,7 +65,8 @@ class RepeatedWindows:
             release(self._ids)
 
     def _is_found(self, seed: int) -> bool:
-        """Find all repeats. Returns False if two different windows have equal hashes."""
+        """Find all repeats, with hashes that depend on the seed. Returns False if two different windows have equal
+        hashes."""
         n = self._find(seed)
         self._group(n)
         self._scratch.remove("windows")
@@ -79,7 +80,7 @@ class RepeatedWindows:
         return True
 
     def _find(self, seed: int) -> int:
-        """Write the records of the windows that may repeat. Returns their number."""
+        """Write the records of the windows that may repeat. Returns the number of records."""
         windows, n_ids = TokenWindows(*self._window, seed, self._counter_bytes), len(self._ids)
         for begin, end in self._steps():
             windows.count(begin, end)
@@ -106,7 +107,7 @@ class RepeatedWindows:
             limit, done = self._memory.group_records, 0
 
             def grouped(part: tuple[int, int]) -> Records | None:
-                """The repeats in some buckets; None if they are larger than memory."""
+                """The repeats in some buckets; None if the buckets are larger than memory."""
                 if int(reader.counts[slice(*part)].sum()) > limit:
                     return None
                 records = _sorted(reader.read(*part))
@@ -130,8 +131,8 @@ class RepeatedWindows:
 
 
 def _grouped_in_pieces(reader: RecordReader, low: int, high: int, limit: int) -> Iterator[Records]:
-    """The repeats among the windows of some buckets, which are read twice in pieces of `limit` records. Only the head
-    of each group is in memory: one, if a token is repeated a billion times."""
+    """The repeats among the windows in some buckets, which are read twice, in pieces of `limit` records. Apart from a
+    piece, only the first window of each group is in memory: a single one if a token is repeated a billion times."""
     heads = np.empty(0, HEAD)
     for piece in reader.pieces(low, high, limit):
         heads = _joined(heads, _heads(_sorted(piece)))
@@ -145,7 +146,8 @@ def _grouped_in_pieces(reader: RecordReader, low: int, high: int, limit: int) ->
 
 
 def _sorted(records: Records) -> Records:
-    """The records of windows, ordered by key, value and place. They are in text order before, and sorting is stable."""
+    """The records of windows, ordered by key, value and place. The given records are in text order, and sorting is
+    stable."""
     c_anchors.sort(records)
     keys, values = records["key"], records["value"]
     if bool(((keys[1:] == keys[:-1]) & (values[1:] < values[:-1])).any()):
@@ -167,7 +169,7 @@ def _heads(records: Records) -> Heads:
 
 
 def _joined(before: Heads, heads: Heads) -> Heads:
-    """The heads of both, of which those in `before` are earlier in the text."""
+    """Merge two arrays of heads; the heads in `before` are earlier in the text."""
     both = np.concatenate((before, heads))
     both = both[np.lexsort((both["value"], both["key"]))]
     ret = _heads(both)
@@ -177,7 +179,7 @@ def _joined(before: Heads, heads: Heads) -> Heads:
 
 
 def _repeats(records: Records, heads: Heads, sizes: Int64s | None = None) -> Records:
-    """The records of repeats. sizes: how many of the sorted `records` each head has; by default, its count."""
+    """The records of repeats. sizes: how many of the sorted `records` belong to each head; by default, its count."""
     sizes = heads["count"] if sizes is None else sizes
     is_repeated = heads["count"] > 1
     kept = np.repeat(is_repeated, sizes)
