@@ -12,6 +12,8 @@
 #include "structures/string_table.h"
 #include "text/json.h"
 
+#define MERGES_BATCH 16 /* merges that are looked up together */
+
 typedef struct merge_list {
     const json_level *level;
     const uint8_t *json;
@@ -91,21 +93,37 @@ int64_t unitok_json_merges(const uint8_t *json, int64_t n_bytes, uint8_t *text, 
     return l.level->check(json, l.i) ? l.i : 0;
 }
 
+/* The hashes of the left side, the right side, and both. Prefetches their slots, because waiting for
+ * them takes most of the time. */
+static void hash_merge(const string_table *t, const uint8_t *text, const int64_t *bounds,
+                       uint64_t hashes[3])
+{
+    hashes[0] = string_table_hash(t, text + bounds[0], bounds[1] - bounds[0]);
+    hashes[1] = string_table_hash(t, text + bounds[1], bounds[2] - bounds[1]);
+    hashes[2] = hashes[0];
+    for (int64_t i = bounds[1]; i < bounds[2]; i++)
+        hashes[2] = string_table_hash_step(t, hashes[2], text[i]);
+    for (int k = 0; k < 3; k++) PREFETCH(&t->slots[string_table_place(t, hashes[k])]);
+}
+
 int32_t unitok_find_merges(const uint8_t *data, const int64_t *offsets, int64_t n_pieces,
                            const uint8_t *text, const int64_t *bounds, int64_t n_merges,
                            int64_t *ret, unitok_error *error)
 {
     string_table t;
     int64_t twice;
+    uint64_t hashes[MERGES_BATCH][3];
     int32_t status = string_table_build(&t, data, offsets, n_pieces, NULL, &twice, error);
     for (int64_t k = 0; !status && k < n_merges; k++) {
+        if (k % MERGES_BATCH == 0)
+            for (int64_t j = k; j < k + MERGES_BATCH && j < n_merges; j++)
+                hash_merge(&t, text, bounds + 2 * j, hashes[j % MERGES_BATCH]);
+        const uint64_t *hash = hashes[k % MERGES_BATCH];
         const uint8_t *left = text + bounds[2 * k], *right = text + bounds[2 * k + 1];
         int64_t n_left = right - left, n_both = bounds[2 * k + 2] - bounds[2 * k];
-        uint64_t hash = string_table_hash(&t, left, n_left);
-        ret[k] = string_table_find_hashed(&t, left, n_left, hash);
-        ret[n_merges + k] = string_table_find(&t, right, n_both - n_left);
-        for (int64_t i = n_left; i < n_both; i++) hash = string_table_hash_step(&t, hash, left[i]);
-        ret[2 * n_merges + k] = string_table_find_hashed(&t, left, n_both, hash);
+        ret[k] = string_table_find_hashed(&t, left, n_left, hash[0]);
+        ret[n_merges + k] = string_table_find_hashed(&t, right, n_both - n_left, hash[1]);
+        ret[2 * n_merges + k] = string_table_find_hashed(&t, left, n_both, hash[2]);
         if ((ret[k] | ret[n_merges + k] | ret[2 * n_merges + k]) < 0)
             status = fail(error, UNITOK_ERROR_VOCABULARY, k, -1,
                           "a part of a merge is not a piece");

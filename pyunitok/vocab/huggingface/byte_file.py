@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,9 +54,10 @@ def read(document: Fields, model: Fields, kind: str, name: str) -> Vocabulary:
     prepare = {key: document.values.get(key) for key in writer.PARTS}
     prepare |= {"added_tokens": list(map(added_tokens.to_json, tokens)), "outside": [token.id for token in outside]}
     prepare |= {"empty_id": own.ids[""]} if "" in own.ids else {}
+    named = (content for content, id_ in chain(((t.content, t.id) for t in tokens), own.ids.items()) if id_ == eod_id)
     return Vocabulary(
         data, offsets, np.array([*own.ids.values(), *(token.id for token in outside)], np.int64), eod_id,
-        next((piece for piece, id_ in shown.items() if id_ == eod_id), None), None, name, own.kind,
+        next(named, None), None, name, own.kind,
         own.flags | MODEL_FLAGS["bytes"] | (MODEL_FLAGS["pattern"] if pattern else 0), scores, types,
         merges=own.merges, pattern=pattern, special=special, prepare={"format": "huggingface 1", **prepare},
     )  # fmt: skip
@@ -104,7 +106,9 @@ def _pieces(own: _Pieces, tokens: list[AddedToken]) -> tuple[PackedPieces, Bytes
     packed, outside = byte_level.packed(list(own.ids))
     types = np.full(len(own.ids), NORMAL, np.uint8)
     types[outside] = CONTROL
-    numbers = {id_: k for k, id_ in enumerate(own.ids.values())}
+    ids = np.fromiter(own.ids.values(), np.int64, len(own.ids))
+    known = np.flatnonzero(np.isin(ids, [token.id for token in tokens] + [own.ids.get("", -1)]))
+    numbers = dict(zip(ids[known].tolist(), known.tolist(), strict=True))
     if "" in own.ids:
         pieces = split(*packed)
         pieces[numbers[own.ids[""]]] = _EMPTY
