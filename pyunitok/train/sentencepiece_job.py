@@ -142,7 +142,7 @@ def _job(
     threads = training.reading.options.n_threads
     specs = Specs.parse({"num_threads": threads, **given, "model_type": kind, "vocab_size": training.sizes[0]})
     if own and (compat is not None or not specs.kind.has_scores):
-        raise OptionError(f"{min(own)} requires a unigram model without compat")
+        raise OptionError(f"{min(own)} is only for unigram models without compat")
     if split_by == "none":
         specs.trainer.split_by_whitespace = False
     if initial_alphabet:
