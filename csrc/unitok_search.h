@@ -241,6 +241,14 @@ void unitok_search_contexts(const void *ids, int32_t id_bytes, const uint8_t *da
 int32_t unitok_words_count(const uint32_t *words, const int64_t *begins, const int64_t *ends,
                            int64_t n_ranges, int64_t n_words, int64_t *counts);
 
+/* Narrows the intervals [lo[k], hi[k]) of the suffix array sa[0..n-1] of words[0..n-1], k <
+ * n_intervals. All suffixes of an interval have their first `depth` words in common; those remain
+ * whose next word is from first[k] to last[k]. Past the end of the words is word 0. Returns 1, or 0
+ * if a suffix begins past the end. */
+int32_t unitok_words_narrow(const uint32_t *words, const uint32_t *sa, int64_t n, int64_t depth,
+                            const int64_t *first, const int64_t *last, int64_t n_intervals,
+                            int64_t *lo, int64_t *hi);
+
 #define UNITOK_WORDS_MAX_PLACES 64
 #define UNITOK_WORDS_MAX_SPAN 256
 

@@ -1,5 +1,5 @@
-/* words.c - counts of words in parts of an index, and a linear search for words with gaps between
- * them */
+/* words.c - counts of words in parts of an index, intervals of their suffix array, and a linear
+ * search for words with gaps between them */
 
 #include <string.h>
 
@@ -14,6 +14,34 @@ int32_t unitok_words_count(const uint32_t *words, const int64_t *begins, const i
             if (words[i] >= n_words) return 0;
             counts[words[i]]++;
         }
+    }
+    return 1;
+}
+
+/* The first suffix of [lo, hi) whose word `depth` is at least `word`, or -1 if a suffix begins past
+ * the end. */
+static int64_t lower_bound(const uint32_t *words, const uint32_t *sa, int64_t n, int64_t depth,
+                           int64_t word, int64_t lo, int64_t hi)
+{
+    while (lo < hi) {
+        int64_t middle = lo + (hi - lo) / 2, begin = sa[middle];
+        if (begin >= n) return -1;
+        int64_t found = begin + depth < n ? words[begin + depth] : 0;
+        if (found < word) lo = middle + 1;
+        else hi = middle;
+    }
+    return lo;
+}
+
+int32_t unitok_words_narrow(const uint32_t *words, const uint32_t *sa, int64_t n, int64_t depth,
+                            const int64_t *first, const int64_t *last, int64_t n_intervals,
+                            int64_t *lo, int64_t *hi)
+{
+    for (int64_t k = 0; k < n_intervals; k++) {
+        lo[k] = lower_bound(words, sa, n, depth, first[k], lo[k], hi[k]);
+        if (lo[k] < 0) return 0;
+        hi[k] = lower_bound(words, sa, n, depth, last[k] + 1, lo[k], hi[k]);
+        if (hi[k] < 0) return 0;
     }
     return 1;
 }

@@ -28,6 +28,23 @@ def count_words(words: Words, begins: Offsets, ends: Offsets, counts: Offsets) -
     return bool(lib.unitok_words_count(borrowed, *ranges, len(counts), pointer(counts, writable=True)))
 
 
+def narrowed(
+    words: Words, sa: Words, lo: Offsets, hi: Offsets, depth: int, first: Offsets, last: Offsets
+) -> tuple[Offsets, Offsets] | None:
+    """The suffixes among lo[k]:hi[k], which have `depth` words in common, that continue with a word from first[k] to
+    last[k]. None if a suffix begins past the end of the words."""
+    n = len(lo)
+    if not n == len(hi) == len(first) == len(last) or len(sa) != len(words):
+        raise ValueError("the arrays have different sizes")
+    if n and (int(lo.min()) < 0 or int(hi.max()) > len(sa)):
+        raise ValueError("an interval extends past the end of the suffix array")
+    lo, hi = np.array(lo, np.int64), np.array(hi, np.int64)
+    arrays = (ffi.from_buffer("uint32_t[]", words), ffi.from_buffer("uint32_t[]", sa), len(words), depth)
+    ranges = (pointer(np.ascontiguousarray(first)), pointer(np.ascontiguousarray(last)), n)
+    done = lib.unitok_words_narrow(*arrays, *ranges, pointer(lo, writable=True), pointer(hi, writable=True))
+    return (lo, hi) if done else None
+
+
 def find_gapped(
     words: Words, places: Sequence[Offsets], gaps: Sequence[tuple[int, int]], n_words: int
 ) -> Iterator[tuple[Offsets, Offsets] | None]:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from pyunitok._c.text import Pattern
 from pyunitok.errors import InputError, LimitError, PatternError
 from pyunitok.index.hits import Int64s
 
+CACHED_KEYS = 1 << 14
 _IOTA = "\u0345"  # a mark that case folding turns into a letter
 # The regex escapes that also match line breaks, each with an equivalent class that does not.
 _ESCAPES = {"D": r"[^\d\n]", "W": r"[^\w\n]", "S": r"[^\s]"}
@@ -99,19 +100,26 @@ class WordLexicon:
 
     def _between(self, key: tuple[str, ...]) -> Int64s:
         """The ids of the words whose sort keys begin with `key`."""
-        begin = self._bisect(key, False)
-        return np.arange(begin, self._bisect(key, True), dtype=np.int64)
+        begin, step = self._bisect(key, False, 1, len(self)), 1
+        while begin + step < len(self) and self._key(begin + step)[: len(key)] == key:  # they are usually few
+            step *= 2
+        return np.arange(begin, self._bisect(key, True, begin, min(len(self), begin + step)), dtype=np.int64)
 
-    def _bisect(self, key: tuple[str, ...], after: bool) -> int:
-        low, high, n = 1, len(self), len(key)
+    def _bisect(self, key: tuple[str, ...], after: bool, low: int, high: int) -> int:
+        n = len(key)
         while low < high:
             middle = (low + high) // 2
-            found = sort_key(self.word(middle))[:n]
+            found = self._key(middle)[:n]
             if found < key or (after and found == key):
                 low = middle + 1
             else:
                 high = middle
         return low
+
+    @cached_property
+    def _key(self) -> Callable[[int], tuple[str, str, str]]:
+        """The sort key of a word. Most searches begin with the same words."""
+        return lru_cache(CACHED_KEYS)(lambda id_: sort_key(self.word(id_)))
 
     def wildcard(self, pattern: str, folding: Folding = SAME) -> Int64s:
         """The ids of the words that match a pattern in which * matches any text and ? any character."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import xxhash
 
-from pyunitok._c.words import count_words
+from pyunitok._c.words import count_words, narrowed
 from pyunitok.errors import InputError
 from pyunitok.index.columns import Columns
 from pyunitok.index.hits import Int64s
@@ -143,18 +143,7 @@ class WordShard:
     ) -> tuple[Int64s, Int64s]:
         """The suffixes among lo[k]:hi[k], which have `depth` words in common, that continue with ids[k], or with a word
         from ids[k] to last[k]."""
-        return self._search(lo, hi, depth, ids, False), self._search(lo, hi, depth, ids if last is None else last, True)
-
-    def _search(self, lo: Int64s, hi: Int64s, depth: int, ids: Int64s, after: bool) -> Int64s:
-        """The first of the suffixes lo[k]:hi[k] whose word `depth` is at least (after: greater than) ids[k]."""
-        low: Int64s = lo.copy()
-        high: Int64s = hi.copy()
-        active = np.flatnonzero(low < high)
-        while len(active):
-            middle = (low[active] + high[active]) >> 1
-            found = self.at(self.positions(middle) + depth)
-            is_before = found <= ids[active] if after else found < ids[active]
-            low[active] = np.where(is_before, middle + 1, low[active])
-            high[active] = np.where(is_before, high[active], middle)
-            active = active[low[active] < high[active]]
-        return low
+        found = narrowed(self.words, self.sa, lo, hi, depth, ids, ids if last is None else last)
+        if found is None:
+            raise self.damaged()
+        return found

@@ -308,7 +308,7 @@ class WordIndex:
     ) -> tuple[int, int, int]:
         """Divides the text from a token on into words until words wanted[0]:wanted[1] are complete."""
         shard, tables, (token, last) = self._index.shards[number], self._index.tables, tokens
-        n = MIN_TOKENS + 4 * wanted[1]
+        n = MIN_TOKENS + 2 * wanted[1]
         while True:
             ids = np.asarray(shard.ids[token : min(last, token + n)])
             text = b"".join(map(self._index.decoded, ids.tolist()))

@@ -12,7 +12,7 @@
 
 enum { MAX_N = 300, N_WORDS = 12 };
 
-static struct guard words_guard, places_guard, first_guard;
+static struct guard sa_guard, words_guard, places_guard, first_guard;
 
 /* A shard of n words; about one in 8 is the end of a document. */
 static const uint32_t *random_words(int64_t n, int64_t n_words)
@@ -78,6 +78,45 @@ static void test_find(int n_rounds)
     }
 }
 
+static const uint32_t *compared;
+static int64_t n_compared;
+
+static int compare(const void *a, const void *b)
+{
+    int64_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+    while (i < n_compared && j < n_compared && compared[i] == compared[j]) i++, j++;
+    if (i == n_compared || j == n_compared) return i == n_compared ? -1 : 1;
+    return compared[i] < compared[j] ? -1 : 1;
+}
+
+/* Narrows the interval of all suffixes word by word to the words at a random place. */
+static void test_narrow(int n_rounds)
+{
+    for (round_ = 0; round_ < n_rounds; round_++) {
+        int64_t n = 1 + (int64_t)(random_u64() % (MAX_N - 1)), lo = 0, hi = n;
+        const uint32_t *words = random_words(n, 4);
+        uint32_t sa[MAX_N];
+        for (int64_t i = 0; i < n; i++) sa[i] = (uint32_t)i;
+        compared = words, n_compared = n;
+        qsort(sa, (size_t)n, sizeof *sa, compare);
+        const uint32_t *guarded = (const uint32_t *)guard_copy(&sa_guard, sa,
+                                                               (size_t)n * sizeof *sa);
+        int64_t place = (int64_t)(random_u64() % (uint64_t)n);
+        for (int64_t depth = 0; depth < 5; depth++) {
+            int64_t word = place + depth < n ? words[place + depth] : 0;
+            int64_t first = word, last = word + (depth == 4 ? (int64_t)(random_u64() % 3) : 0);
+            int64_t expected_lo = lo, expected_hi = hi;
+            for (int64_t r = lo; r < hi; r++) {
+                int64_t at = sa[r] + depth, found = at < n ? words[at] : 0;
+                expected_lo += found < first;
+                expected_hi -= found > last;
+            }
+            CHECK(unitok_words_narrow(words, guarded, n, depth, &first, &last, 1, &lo, &hi));
+            CHECK(lo == expected_lo && hi == expected_hi && lo < hi);
+        }
+    }
+}
+
 static void test_count(int n_rounds)
 {
     for (round_ = 0; round_ < n_rounds; round_++) {
@@ -116,7 +155,10 @@ static void test_damage(void)
     CHECK(unitok_words_find(words, 5, &query, 5, &at, begins, ends, 9) == 2 && at == 5);
     at = 2;
     CHECK(unitok_words_find(words, 6, &query, 6, &at, begins, ends, 9) == -1);
+    const uint32_t sa[] = {0, 6, 1};
     const int64_t begin = 2, end = 6;
+    int64_t lo = 0, hi = 3;
+    CHECK(!unitok_words_narrow(words, sa, 6, 1, &begin, &end, 1, &lo, &hi));
     CHECK(!unitok_words_count(words, &begin, &end, 1, 2, counts));
 }
 
@@ -124,12 +166,15 @@ int main(void)
 {
     random_start(26);
     int rounds = (int)(3000 * rounds_factor());
+    sa_guard = guard_new(MAX_N * sizeof(uint32_t));
     words_guard = guard_new(MAX_N * sizeof(uint32_t));
     places_guard = guard_new(N_WORDS * sizeof(uint64_t));
     first_guard = guard_new(2);
     RUN(test_find(rounds));
+    RUN(test_narrow(rounds));
     RUN(test_count(rounds));
     RUN(test_damage());
+    guard_free(&sa_guard);
     guard_free(&words_guard);
     guard_free(&places_guard);
     guard_free(&first_guard);
