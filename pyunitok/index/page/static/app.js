@@ -1,17 +1,47 @@
 // The search page. The URL holds the state, and every change to it redraws the page.
 import * as page from "./base.js";
 import { drawDocument, drawHits } from "./concordance.js";
-import { drawCompare, drawDispersion, drawGroups, drawKeyness, drawList, drawNear, drawNeighbours, drawNgrams, drawSources, drawTogether } from "./lists.js";
+import { drawKeyness, drawList, drawNgrams } from "./corpus.js";
+import {
+  drawCompare,
+  drawDispersion,
+  drawGroups,
+  drawNear,
+  drawNeighbours,
+  drawSources,
+  drawTogether,
+} from "./lists.js";
 import { drawOverlap, drawSpans, drawTrace } from "./texts.js";
 const { at, make, link, go, number, flat, state, ask, complain } = page;
 
 const DRAW = {
-  hits: drawHits, next: drawNeighbours("next"), previous: drawNeighbours("previous"), sources: drawSources, compare: drawCompare,
-  near: drawNear, groups: drawGroups, dispersion: drawDispersion, together: drawTogether, trace: drawTrace, overlap: drawOverlap,
-  spans: drawSpans, list: drawList, ngrams: drawNgrams, keyness: drawKeyness,
+  hits: drawHits,
+  next: drawNeighbours("next"),
+  previous: drawNeighbours("previous"),
+  sources: drawSources,
+  compare: drawCompare,
+  near: drawNear,
+  groups: drawGroups,
+  dispersion: drawDispersion,
+  together: drawTogether,
+  trace: drawTrace,
+  overlap: drawOverlap,
+  spans: drawSpans,
+  list: drawList,
+  ngrams: drawNgrams,
+  keyness: drawKeyness,
 };
 const FILTERED = ["hits", "groups"]; // the views that heed the conditions on fields
-const HOME = { queries: [], text: null, where: [], against: [], view: "hits", sort: "random", seed: "0", ...page.NO_DOCUMENT };
+const HOME = {
+  queries: [],
+  text: null,
+  where: [],
+  against: [],
+  view: "hits",
+  sort: "random",
+  seed: "0",
+  ...page.NO_DOCUMENT,
+};
 
 const has = (needs) => (needs === "words" ? page.index.words : page.index.fields.length > 0);
 const viewsOf = (area) => page.VIEWS.filter((view) => view.area === area && (view.needs || []).every(has));
@@ -27,9 +57,12 @@ function showQuery(query) {
 const typed = (query) => query.replace(/\r\n?/g, "\n");
 
 function showLinks(s) {
-  const linked = (view, isCurrent, title) => link({ view, ...page.NO_DOCUMENT }, { "aria-current": isCurrent ? "page" : undefined }, title);
+  const linked = (view, isCurrent, title) =>
+    link({ view, ...page.NO_DOCUMENT }, { "aria-current": isCurrent ? "page" : undefined }, title);
   const area = areaOf(s);
-  at("areas").replaceChildren(...page.AREAS.map(([name, title]) => linked(viewsOf(name)[0].name, name === area, title)));
+  at("areas").replaceChildren(
+    ...page.AREAS.map(([name, title]) => linked(viewsOf(name)[0].name, name === area, title)),
+  );
   const views = viewsOf(area).map(({ name, title }) => linked(name, name === s.view, title));
   at("views").replaceChildren(...views);
   const current = views.find((view) => view.hasAttribute("aria-current"));
@@ -37,18 +70,28 @@ function showLinks(s) {
 }
 
 function showCount(s, row) {
-  const filtered = s.where.length && FILTERED.includes(s.view) ? [" in documents with ", make("bdi", {}, s.where.join(" and "))] : [];
-  at("count").replaceChildren(make("b", {}, page.occurrences(row.count, row.approx)), " of ", make("q", {}, make("bdi", {}, flat(s.queries[0]))), ...filtered);
+  const filtered =
+    s.where.length && FILTERED.includes(s.view) ? [" in documents with ", make("bdi", {}, s.where.join(" and "))] : [];
+  at("count").replaceChildren(
+    make("b", {}, page.occurrences(row.count, row.approx)),
+    " of ",
+    make("q", {}, make("bdi", {}, flat(s.queries[0]))),
+    ...filtered,
+  );
 }
 
 async function draw() {
   const mine = page.restart();
-  const s = state(), query = s.queries[0] || "", isSearch = areaOf(s) === "search", hasView = s.document === null && (!isSearch || query !== "");
+  const s = state();
+  const query = s.queries[0] || "";
+  const isSearch = areaOf(s) === "search";
+  const hasView = s.document === null && (!isSearch || query !== "");
   at("mode").value = s.mode;
   document.title = isSearch && query ? `${flat(query)} – pyunitok search` : "pyunitok search";
   const asked = new URLSearchParams(location.search).get("view");
   at("problem").hidden = true;
-  if (asked !== null && asked !== s.view) complain(new Error(`There is no view named ${asked}; showing the hits instead.`));
+  if (asked !== null && asked !== s.view)
+    complain(new Error(`There is no view named ${asked}; showing the hits instead.`));
   at("welcome").hidden = hasView || s.document !== null;
   at("summary").hidden = !hasView;
   at("count").hidden = !isSearch;
@@ -63,7 +106,8 @@ async function draw() {
       const answer = await ask(page.inMode(s, "count"), { q: query, ...page.modeOf(s) });
       showCount(s, answer.counts ? answer.counts[0] : answer);
     }
-    if (isSearch && s.where.length && !isFiltered && hasView) view.append(make("p", { class: "quiet" }, "Conditions on fields apply only to Hits and By field."));
+    if (isSearch && s.where.length && !isFiltered && hasView)
+      view.append(make("p", { class: "quiet" }, "Conditions on fields apply only to Hits and By field."));
     if (s.document !== null) await drawDocument(view, s);
     else if (hasView) {
       const found = await DRAW[s.view](view, s);
@@ -89,33 +133,54 @@ function show() {
 addEventListener("statechange", show);
 at("search").addEventListener("submit", (event) => {
   event.preventDefault();
-  const s = state(), old = s.queries[0] || "", box = at("q").value;
-  const query = box === typed(old) ? old : box, keepsView = areaOf(s) === "search" || s.view === "list";
+  const s = state();
+  const old = s.queries[0] || "";
+  const box = at("q").value;
+  const query = box === typed(old) ? old : box;
+  const keepsView = areaOf(s) === "search" || s.view === "list";
   const others = s.view === "compare" || s.view === "together" ? s.queries.slice(1) : [];
   go({ queries: query === "" ? [] : [query, ...others], view: keepsView ? s.view : "hits", ...page.NO_DOCUMENT });
 });
 for (const [value, name] of page.MODES) at("mode").append(make("option", { value }, name));
 at("mode").addEventListener("change", () => go({ mode: at("mode").value, ...page.NO_DOCUMENT }));
-at("home").addEventListener("click", (event) => { event.preventDefault(); go(HOME); at("q").focus(); });
+at("home").addEventListener("click", (event) => {
+  event.preventDefault();
+  go(HOME);
+  at("q").focus();
+});
 at("q").addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.shiftKey || event.isComposing) return; // in an input method, Enter confirms the composition
   event.preventDefault();
   at("search").requestSubmit();
 });
-at("q").addEventListener("input", () => { at("q").rows = Math.min(6, at("q").value.split("\n").length); });
+at("q").addEventListener("input", () => {
+  at("q").rows = Math.min(6, at("q").value.split("\n").length);
+});
 history.scrollRestoration = "manual";
-addEventListener("popstate", (event) => show().then(() => { if (state().document === null) scrollTo(0, event.state?.y || 0); }));
+addEventListener("popstate", (event) =>
+  show().then(() => {
+    if (state().document === null) scrollTo(0, event.state?.y || 0);
+  }),
+);
 document.addEventListener("keydown", (event) => {
   const isTyping = event.target.matches("input, select, textarea");
   if (event.key === "Escape" && state().document !== null) return void go(page.NO_DOCUMENT);
   if (event.key === "Escape" && isTyping) return void event.target.blur();
   if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key === "/") { event.preventDefault(); at("q").select(); at("q").focus(); }
-  else if (/^[1-9]$/.test(event.key) && (areaOf(state()) !== "search" || state().queries.length)) at("views").children[event.key - 1]?.click();
+  if (event.key === "/") {
+    event.preventDefault();
+    at("q").select();
+    at("q").focus();
+  } else if (/^[1-9]$/.test(event.key) && (areaOf(state()) !== "search" || state().queries.length))
+    at("views").children[event.key - 1]?.click();
   else if (event.key === "j" || event.key === "k") {
-    const lines = [...document.querySelectorAll(".hits a")], k = lines.indexOf(document.activeElement);
+    const lines = [...document.querySelectorAll(".hits a")];
+    const k = lines.indexOf(document.activeElement);
     const line = lines[event.key === "j" ? k + 1 : k - 1];
-    if (line) { line.focus(); line.scrollIntoView({ block: "nearest" }); }
+    if (line) {
+      line.focus();
+      line.scrollIntoView({ block: "nearest" });
+    }
   }
 });
 
@@ -124,8 +189,10 @@ at("view").classList.add("loading");
 try {
   const info = await ask("info", {});
   Object.assign(page.index, { words: info.words, fields: info.fields });
-  at("info").textContent = `${info.folder}: ${number.format(info.tokens)} tokens, ${number.format(info.documents)} documents${info.normalizes ? ", normalized text" : ""}`;
-  for (const query of info.examples) at("examples").append(make("li", {}, link({ queries: [query] }, { dir: "auto" }, flat(query))));
+  at("info").textContent =
+    `${info.folder}: ${number.format(info.tokens)} tokens, ${number.format(info.documents)} documents${info.normalizes ? ", normalized text" : ""}`;
+  for (const query of info.examples)
+    at("examples").append(make("li", {}, link({ queries: [query] }, { dir: "auto" }, flat(query))));
   at("examples").hidden = !info.examples.length;
   at("mode").hidden = !info.words;
 } catch {

@@ -18,7 +18,11 @@ export const VIEWS = [
   { name: "ngrams", title: "N-grams", area: "corpus" },
   { name: "keyness", title: "Keywords", area: "corpus", needs: ["words", "fields"] },
 ];
-export const AREAS = [["search", "Search"], ["texts", "Texts"], ["corpus", "Corpus"]];
+export const AREAS = [
+  ["search", "Search"],
+  ["texts", "Texts"],
+  ["corpus", "Corpus"],
+];
 // How the query is read. Every mode except the first needs an index with words.
 export const MODES = [
   ["", "exactly as written", {}],
@@ -29,13 +33,26 @@ export const MODES = [
   ["regex", "regular expressions", { ignore_case: 1, regex: 1 }],
 ];
 const OF_WORDS = {
-  count: "word_count", hits: "word_hits", next: "next_words", previous: "previous_words", sources: "word_sources",
+  count: "word_count",
+  hits: "word_hits",
+  next: "next_words",
+  previous: "previous_words",
+  sources: "word_sources",
 };
 export const PAGE = 50;
 export const MAX_HITS = 1000; // maximum hits or rows per request
 // Settings of views: the default of each, which the URL omits.
 const SETTINGS = {
-  by: "", parts: "100", n: "2", unit: "words", least: "3", within: "", window: "13", normalize: "", measure: "", rows: "50",
+  by: "",
+  parts: "100",
+  n: "2",
+  unit: "words",
+  least: "3",
+  within: "",
+  window: "13",
+  normalize: "",
+  measure: "",
+  rows: "50",
 };
 export const CUT_SHORT = "The search took too long and was cut short. Longer queries are faster.";
 export const NO_SERVER = "The server is not responding. Restart pyunitok serve, then reload this page.";
@@ -51,7 +68,8 @@ export function make(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
     if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
-    else if (value !== undefined && value !== null && value !== false) element.setAttribute(key, value === true ? "" : value);
+    else if (value !== undefined && value !== null && value !== false)
+      element.setAttribute(key, value === true ? "" : value);
   }
   element.append(...children.filter((child) => child !== null && child !== undefined));
   return element;
@@ -145,7 +163,8 @@ export const withFilters = (s) => ({ q: s.queries[0], where: s.where, ...(s.mode
 export function api(name, parameters, form = "json") {
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(parameters))
-    for (const item of Array.isArray(value) ? value : [value]) if (item !== null && item !== undefined) query.append(key, item);
+    for (const item of Array.isArray(value) ? value : [value])
+      if (item !== null && item !== undefined) query.append(key, item);
   return `/api/${name}.${form}?${query}`;
 }
 
@@ -169,17 +188,23 @@ export function complain(error) {
 
 // ---- elements and text ----
 
-export const occurrences = (n, approx) => `${approx ? "at least " : ""}${number.format(n)} ${n === 1 ? "occurrence" : "occurrences"}`;
+export const occurrences = (n, approx) =>
+  `${approx ? "at least " : ""}${number.format(n)} ${n === 1 ? "occurrence" : "occurrences"}`;
 
 // Replaces newlines and other control characters, so that a hit stays on one line.
 export const flat = (text) => text.replace(/\n/g, "⏎").replace(/[\u0000-\u001f\u007f\u2028\u2029]/g, " ");
 
-export const rate = (value) => (value >= 100 ? number.format(Math.round(value)) : Number(value.toPrecision(3)).toString());
+export const rate = (value) =>
+  value >= 100 ? number.format(Math.round(value)) : Number(value.toPrecision(3)).toString();
 export const percent = (share) => (share >= 0.0005 ? (100 * share).toFixed(1) + " %" : "");
 export const fixed = (value, digits) => (value === null ? "∞" : value.toFixed(digits));
 
 export function downloads(name, parameters) {
-  const links = [make("a", { href: api(name, parameters) }, "JSON"), " · ", make("a", { href: api(name, parameters, "csv") }, "CSV")];
+  const links = [
+    make("a", { href: api(name, parameters) }, "JSON"),
+    " · ",
+    make("a", { href: api(name, parameters, "csv") }, "CSV"),
+  ];
   return make("span", { class: "quiet" }, ...links);
 }
 
@@ -192,11 +217,19 @@ export function bar(value, most) {
 // A table. A column is a title, or [title] for numbers, or [title, "optional"] for numbers that phones omit. A cell is an
 // element or text.
 export function table(columns, rows, name) {
-  const head = make("tr"), body = make("tbody");
-  for (const column of columns) head.append(make("th", { class: numeric(column), scope: "col" }, Array.isArray(column) ? column[0] : column));
+  const head = make("tr");
+  const body = make("tbody");
+  for (const column of columns)
+    head.append(make("th", { class: numeric(column), scope: "col" }, Array.isArray(column) ? column[0] : column));
   for (const row of rows) {
     const line = make("tr");
-    row.forEach((cell, k) => line.append(cell instanceof HTMLTableCellElement ? cell : make("td", { class: numeric(columns[k]) || (cell instanceof HTMLProgressElement ? "wide" : "text") }, cell)));
+    row.forEach((cell, k) =>
+      line.append(
+        cell instanceof HTMLTableCellElement
+          ? cell
+          : make("td", { class: numeric(columns[k]) || (cell instanceof HTMLProgressElement ? "wide" : "text") }, cell),
+      ),
+    );
     body.append(line);
   }
   return make("table", { class: name }, make("thead", {}, head), body);
@@ -206,7 +239,10 @@ const numeric = (column) => (Array.isArray(column) ? ["number", ...column.slice(
 
 // A select element that changes one setting: choices are [value, name].
 export function chooser(setting, choices, s, label, changes = {}) {
-  const select = make("select", { id: setting, onchange: (event) => go({ [setting]: event.target.value, ...changes }) });
+  const select = make("select", {
+    id: setting,
+    onchange: (event) => go({ [setting]: event.target.value, ...changes }),
+  });
   for (const [value, name] of choices) select.append(make("option", { value, selected: value === s[setting] }, name));
   return make("span", { class: "setting" }, make("label", { for: setting }, label, " "), select);
 }
@@ -214,22 +250,42 @@ export function chooser(setting, choices, s, label, changes = {}) {
 // A field for a number that changes one setting.
 export function numberBox(setting, s, label, attributes) {
   const change = (event) => go({ [setting]: event.target.value });
-  return make("span", { class: "setting" }, make("label", { for: setting }, label, " "), make("input", { id: setting, type: "number", value: s[setting], onchange: change, class: "short", ...attributes }));
+  return make(
+    "span",
+    { class: "setting" },
+    make("label", { for: setting }, label, " "),
+    make("input", { id: setting, type: "number", value: s[setting], onchange: change, class: "short", ...attributes }),
+  );
 }
 
 // A button that shows more rows of a list, if there may be more.
 export function moreRows(s, n) {
-  return n >= Number(s.rows) && n < MAX_HITS ? make("p", {}, link({ rows: String(Math.min(MAX_HITS, 4 * n)) }, {}, "Show more")) : "";
+  return n >= Number(s.rows) && n < MAX_HITS
+    ? make("p", {}, link({ rows: String(Math.min(MAX_HITS, 4 * n)) }, {}, "Show more"))
+    : "";
 }
 
 // A chart of columns: items are {label, value, title, changes}; `changes` makes a column a link.
 export function chart(items, caption) {
-  const most = Math.max(1e-9, ...items.map((item) => item.value)), columns = make("div", { class: "columns" });
+  const most = Math.max(1e-9, ...items.map((item) => item.value));
+  const columns = make("div", { class: "columns" });
   for (const item of items) {
     const inside = make("span");
     inside.style.height = `${(100 * item.value) / most}%`;
-    columns.append(item.changes ? link(item.changes, { title: item.title, "aria-label": item.title }, inside) : make("span", { class: "column", title: item.title }, inside));
+    columns.append(
+      item.changes
+        ? link(item.changes, { title: item.title, "aria-label": item.title }, inside)
+        : make("span", { class: "column", title: item.title }, inside),
+    );
   }
-  const labels = [items[0], items[(items.length - 1) >> 1], items[items.length - 1]].map((item) => make("span", {}, item.label));
-  return make("figure", { class: "chart", dir: "ltr" }, make("figcaption", { class: "quiet" }, `${caption}; the highest column is ${rate(most)}`), columns, make("div", { class: "axis quiet" }, ...labels));
+  const labels = [items[0], items[(items.length - 1) >> 1], items[items.length - 1]].map((item) =>
+    make("span", {}, item.label),
+  );
+  return make(
+    "figure",
+    { class: "chart", dir: "ltr" },
+    make("figcaption", { class: "quiet" }, `${caption}; the highest column is ${rate(most)}`),
+    columns,
+    make("div", { class: "axis quiet" }, ...labels),
+  );
 }

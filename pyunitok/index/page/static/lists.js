@@ -3,41 +3,62 @@ import * as page from "./base.js";
 import { filters } from "./concordance.js";
 const { make, link, go, ask, number, flat, tools, downloads, table, bar, rate } = page;
 
-const visible = (text) => flat(text).replace(/ /g, "␣");
+export const visible = (text) => flat(text).replace(/ /g, "␣");
 
 // Searches for a word of a list, as a whole word.
-const wordLink = (text, changes = {}) => link({ queries: [text], view: "hits", mode: "words", ...changes }, {}, make("bdi", {}, flat(text)));
-
-// Searches for the text of some tokens, unless it contains bytes that are no text.
-function tokensLink(text) {
-  const shown = make("bdi", {}, visible(text));
-  return /\\x[0-9a-f]{2}/.test(text) ? shown : link({ queries: [text], view: "hits", mode: "" }, {}, shown);
-}
+export const wordLink = (text, changes = {}) =>
+  link({ queries: [text], view: "hits", mode: "words", ...changes }, {}, make("bdi", {}, flat(text)));
 
 export function drawNeighbours(name) {
   return async (place, s) => {
-    const query = s.queries[0], parameters = { q: query, ...page.modeOf(s), limit: s.rows }, request = page.inMode(s, name);
+    const query = s.queries[0];
+    const parameters = { q: query, ...page.modeOf(s), limit: s.rows };
+    const request = page.inMode(s, name);
     const answer = await ask(request, parameters);
-    const found = answer.rows ?? answer[request], space = s.mode ? " " : "";
+    const found = answer.rows ?? answer[request];
+    const space = s.mode ? " " : "";
     const rows = found.map((row) => {
-      const label = row.text === "" ? (name === "next" ? "(end of document)" : "(start of document)") : s.mode ? flat(row.text) : visible(row.text);
+      const label =
+        row.text === ""
+          ? name === "next"
+            ? "(end of document)"
+            : "(start of document)"
+          : s.mode
+            ? flat(row.text)
+            : visible(row.text);
       const extend = () => go({ queries: [name === "next" ? query + space + row.text : row.text + space + query] });
       const canExtend = (s.mode || row.is_text) && row.text !== "";
-      const text = canExtend ? make("button", { type: "button", onclick: extend, title: "Extend the query", dir: "auto" }, label) : make("span", { class: "quiet", dir: "auto" }, label);
+      const text = canExtend
+        ? make("button", { type: "button", onclick: extend, title: "Extend the query", dir: "auto" }, label)
+        : make("span", { class: "quiet", dir: "auto" }, label);
       return [text, bar(row.count, found[0].count), number.format(row.count), page.percent(row.share)];
     });
     const unit = s.mode ? "words" : "tokens, or the rest of a token";
     const note = `${number.format(answer.distinct)} different ${unit}${answer.approx ? ", from a sample" : ""}; select one to extend the query`;
-    place.append(tools(make("span", {}, note), downloads(request, { ...parameters, limit: page.MAX_HITS })), table(["", "", ["count"], ["share"]], rows), page.moreRows(s, rows.length));
+    place.append(
+      tools(make("span", {}, note), downloads(request, { ...parameters, limit: page.MAX_HITS })),
+      table(["", "", ["count"], ["share"]], rows),
+      page.moreRows(s, rows.length),
+    );
   };
 }
 
 export async function drawSources(place, s) {
-  const parameters = { q: s.queries[0], ...page.modeOf(s) }, request = page.inMode(s, "sources");
-  const answer = await ask(request, parameters), found = answer.rows ?? answer.sources;
-  const rows = found.map((row) => [make("td", { class: "path" }, make("bdi", {}, row.source || "(unknown)")), bar(row.count, found[0].count), number.format(row.count), number.format(row.documents)]);
+  const parameters = { q: s.queries[0], ...page.modeOf(s) };
+  const request = page.inMode(s, "sources");
+  const answer = await ask(request, parameters);
+  const found = answer.rows ?? answer.sources;
+  const rows = found.map((row) => [
+    make("td", { class: "path" }, make("bdi", {}, row.source || "(unknown)")),
+    bar(row.count, found[0].count),
+    number.format(row.count),
+    number.format(row.documents),
+  ]);
   const note = answer.approx ? make("span", {}, "based on a subset of the hits") : null;
-  place.append(tools(note, downloads(request, { ...parameters, limit: page.MAX_HITS })), table(["source", "", ["count"], ["documents"]], rows, "sources"));
+  place.append(
+    tools(note, downloads(request, { ...parameters, limit: page.MAX_HITS })),
+    table(["source", "", ["count"], ["documents"]], rows, "sources"),
+  );
 }
 
 // The counts of several queries, and per million tokens, or words in the modes for words.
@@ -45,11 +66,17 @@ export async function drawCompare(place, s) {
   const { counts, total } = s.mode ? await countsOfWords(s) : await countsOfTexts(s);
   const most = Math.max(1, ...counts.map((row) => row.count));
   const rows = counts.map((row, i) => [
-    link({ queries: [row.query], view: "hits" }, { dir: "auto" }, visible(row.query)), bar(row.count, most), (row.approx ? "≥ " : "") + number.format(row.count),
-    rate((1e6 * row.count) / Math.max(1, total)), remover(s.queries, i, row.query),
+    link({ queries: [row.query], view: "hits" }, { dir: "auto" }, visible(row.query)),
+    bar(row.count, most),
+    (row.approx ? "≥ " : "") + number.format(row.count),
+    rate((1e6 * row.count) / Math.max(1, total)),
+    remover(s.queries, i, row.query),
   ]);
   const links = s.mode ? null : downloads("count", { q: s.queries });
-  place.append(adder(s.queries, "Compare with", links), table(["phrase", "", ["count"], [s.mode ? "per million words" : "per million"], [""]], rows));
+  place.append(
+    adder(s.queries, "Compare with", links),
+    table(["phrase", "", ["count"], [s.mode ? "per million words" : "per million"], [""]], rows),
+  );
 }
 
 async function countsOfTexts(s) {
@@ -70,12 +97,21 @@ function adder(queries, label, ...more) {
     event.preventDefault();
     if (input.value) go({ queries: [...queries, input.value] });
   };
-  return make("form", { class: "tools", onsubmit: add }, make("label", { for: "other" }, label), input, make("button", { type: "submit" }, "Add"), ...more);
+  return make(
+    "form",
+    { class: "tools", onsubmit: add },
+    make("label", { for: "other" }, label),
+    input,
+    make("button", { type: "submit" }, "Add"),
+    ...more,
+  );
 }
 
 function remover(queries, i, name) {
   const without = () => go({ queries: queries.filter((_, k) => k !== i) });
-  return queries.length > 1 ? make("button", { type: "button", onclick: without, "aria-label": `Remove ${name}` }, "×") : "";
+  return queries.length > 1
+    ? make("button", { type: "button", onclick: without, "aria-label": `Remove ${name}` }, "×")
+    : "";
 }
 
 // Places where several terms occur together.
@@ -84,24 +120,67 @@ export async function drawTogether(place, s) {
   const answer = await ask("all_of", parameters);
   const most = Math.max(1, ...answer.counts);
   const rows = answer.clauses.map((clause, i) => [
-    link({ queries: [clause], view: "hits" }, { dir: "auto" }, visible(clause)), bar(answer.counts[i], most), number.format(answer.counts[i]), remover(s.queries, i, clause),
+    link({ queries: [clause], view: "hits" }, { dir: "auto" }, visible(clause)),
+    bar(answer.counts[i], most),
+    number.format(answer.counts[i]),
+    remover(s.queries, i, clause),
   ]);
-  const near = answer.within === null ? "in the same document" : `within ${number.format(answer.within)} tokens of each other`;
-  const sentence = s.queries.length > 1 ? `The rarest of these occurs ${page.occurrences(answer.count, answer.approx).replace("occurrence", "time")} with all others ${near}.` : "Add a second term to count the places with both.";
-  place.append(adder(s.queries, "Together with", page.numberBox("within", s, "within", { min: 0, placeholder: "any" }), make("span", {}, "tokens"), downloads("all_of", parameters)),
-    make("p", { id: "together" }, sentence, make("span", { class: "quiet" }, " A term can have alternatives: cat|dog.")), table(["term", "", ["count"], [""]], rows));
+  const near =
+    answer.within === null ? "in the same document" : `within ${number.format(answer.within)} tokens of each other`;
+  const sentence =
+    s.queries.length > 1
+      ? `The rarest of these occurs ${page.occurrences(answer.count, answer.approx).replace("occurrence", "time")} with all others ${near}.`
+      : "Add a second term to count the places with both.";
+  place.append(
+    adder(
+      s.queries,
+      "Together with",
+      page.numberBox("within", s, "within", { min: 0, placeholder: "any" }),
+      make("span", {}, "tokens"),
+      downloads("all_of", parameters),
+    ),
+    make(
+      "p",
+      { id: "together" },
+      sentence,
+      make("span", { class: "quiet" }, " A term can have alternatives: cat|dog."),
+    ),
+    table(["term", "", ["count"], [""]], rows),
+  );
 }
 
 // The words around the query, those that occur there more often than elsewhere first.
 export async function drawNear(place, s) {
-  const measures = [["", "logDice"], ["mi", "MI"], ["mi3", "MI3"], ["t", "t-score"], ["log_likelihood", "log-likelihood"]];
+  const measures = [
+    ["", "logDice"],
+    ["mi", "MI"],
+    ["mi3", "MI3"],
+    ["t", "t-score"],
+    ["log_likelihood", "log-likelihood"],
+  ];
   const measure = measures.some(([name]) => name === s.measure) ? s.measure : "";
   const parameters = { q: s.queries[0], ...page.modeOf(s), measure: measure || null, limit: s.rows };
-  const answer = await ask("collocations", parameters), found = answer.collocations;
-  const most = Math.max(1, ...found.map((row) => row.count)), [, title] = measures.find(([name]) => name === measure);
-  const rows = found.map((row) => [make("bdi", {}, flat(row.text)), bar(row.count, most), number.format(row.count), number.format(row.total), page.fixed(row[measure || "log_dice"], 1)]);
+  const answer = await ask("collocations", parameters);
+  const found = answer.collocations;
+  const most = Math.max(1, ...found.map((row) => row.count));
+  const [, title] = measures.find(([name]) => name === measure);
+  const rows = found.map((row) => [
+    make("bdi", {}, flat(row.text)),
+    bar(row.count, most),
+    number.format(row.count),
+    number.format(row.total),
+    page.fixed(row[measure || "log_dice"], 1),
+  ]);
   const note = `${answer.approx ? "from a sample of the hits; " : ""}words up to five words before or after`;
-  place.append(tools(make("span", {}, note), page.chooser("measure", measures, { measure }, "by"), downloads("collocations", { ...parameters, limit: page.MAX_HITS })), table(["", "", ["count"], ["total"], [title]], rows), page.moreRows(s, rows.length));
+  place.append(
+    tools(
+      make("span", {}, note),
+      page.chooser("measure", measures, { measure }, "by"),
+      downloads("collocations", { ...parameters, limit: page.MAX_HITS }),
+    ),
+    table(["", "", ["count"], ["total"], [title]], rows),
+    page.moreRows(s, rows.length),
+  );
 }
 
 // ---- fields ----
@@ -110,23 +189,51 @@ const isNumber = (text) => text !== null && text.trim() !== "" && Number.isFinit
 
 // Hits by the values of a field, as a chart over time if the values are numbers.
 export async function drawGroups(place, s) {
-  const fields = [...page.index.fields, "@file"], by = fields.includes(s.by) ? s.by : fields[0];
+  const fields = [...page.index.fields, "@file"];
+  const by = fields.includes(s.by) ? s.by : fields[0];
   const parameters = { ...page.withFilters(s), by, order: "count", limit: 200 };
   const choices = fields.map((name) => [name, name === "@file" ? "input file" : name]);
-  place.append(filters("where", s), tools(page.chooser("by", choices, { by }, "Group by"), downloads("groups", { ...parameters, limit: page.MAX_HITS })));
-  const answer = await ask("groups", parameters), found = answer.groups;
-  const numeric = found.filter((row) => isNumber(row.value)), hasRates = found.some((row) => row.per_million !== null);
-  const value = (row) => (hasRates ? row.per_million ?? 0 : row.count);
+  place.append(
+    filters("where", s),
+    tools(
+      page.chooser("by", choices, { by }, "Group by"),
+      downloads("groups", { ...parameters, limit: page.MAX_HITS }),
+    ),
+  );
+  const answer = await ask("groups", parameters);
+  const found = answer.groups;
+  const numeric = found.filter((row) => isNumber(row.value));
+  const hasRates = found.some((row) => row.per_million !== null);
+  const value = (row) => (hasRates ? (row.per_million ?? 0) : row.count);
   const filter = (row) => ({ where: [...s.where, `${by}=${row.value}`], view: "hits" });
   if (numeric.length > 2 && numeric.length >= 0.8 * found.length) {
     found.sort((a, b) => (a.value === null) - (b.value === null) || Number(a.value) - Number(b.value));
     numeric.sort((a, b) => Number(a.value) - Number(b.value));
-    place.append(page.chart(numeric.map((row) => ({ label: row.value, value: value(row), title: `${row.value}: ${rate(value(row))}`, changes: filter(row) })), hasRates ? `hits per million words by ${by}` : `hits by ${by}`));
+    place.append(
+      page.chart(
+        numeric.map((row) => ({
+          label: row.value,
+          value: value(row),
+          title: `${row.value}: ${rate(value(row))}`,
+          changes: filter(row),
+        })),
+        hasRates ? `hits per million words by ${by}` : `hits by ${by}`,
+      ),
+    );
   }
   const most = Math.max(...found.map(value), 0);
   const rows = found.map((row) => [
-    make("td", { class: "path" }, row.value === null ? make("span", { class: "quiet" }, "(none)") : link(filter(row), {}, make("bdi", {}, flat(row.value) || "(empty)"))),
-    bar(value(row), most), number.format(row.count), number.format(row.documents), row.per_million === null ? "" : rate(row.per_million),
+    make(
+      "td",
+      { class: "path" },
+      row.value === null
+        ? make("span", { class: "quiet" }, "(none)")
+        : link(filter(row), {}, make("bdi", {}, flat(row.value) || "(empty)")),
+    ),
+    bar(value(row), most),
+    number.format(row.count),
+    number.format(row.documents),
+    row.per_million === null ? "" : rate(row.per_million),
   ]);
   const note = answer.approx ? make("p", { class: "quiet" }, "Estimated from a sample of the hits.") : "";
   place.append(note, table([by, "", ["count"], ["documents", "optional"], ["per million words"]], rows));
@@ -134,64 +241,65 @@ export async function drawGroups(place, s) {
 }
 
 export async function drawDispersion(place, s) {
-  const choices = [["10", "10 equal parts"], ["100", "100 equal parts"], ["1000", "1,000 equal parts"], ...[...page.index.fields, "@file"].map((name) => [name, name === "@file" ? "input files" : `the values of ${name}`])];
+  const choices = [
+    ["10", "10 equal parts"],
+    ["100", "100 equal parts"],
+    ["1000", "1,000 equal parts"],
+    ...[...page.index.fields, "@file"].map((name) => [
+      name,
+      name === "@file" ? "input files" : `the values of ${name}`,
+    ]),
+  ];
   const parameters = { q: s.queries[0], ...page.modeOf(s), parts: s.parts };
   place.append(tools(page.chooser("parts", choices, s, "Distribution over"), downloads("dispersion", parameters)));
-  const answer = await ask("dispersion", parameters), parts = answer.parts;
+  const answer = await ask("dispersion", parameters);
+  const parts = answer.parts;
   if (!answer.count) return void place.append(make("p", { class: "quiet" }, "No words match."));
-  const isField = !isNumber(s.parts), value = (part) => (isField ? (1e6 * part.count) / Math.max(1, part.words) : part.count);
+  const isField = !isNumber(s.parts);
+  const value = (part) => (isField ? (1e6 * part.count) / Math.max(1, part.words) : part.count);
   const shown = isField ? [...parts].sort((a, b) => b.count - a.count).slice(0, 200) : parts;
-  const columns = isField && parts.every((part) => isNumber(part.part)) ? [...parts].sort((a, b) => a.part - b.part) : shown;
+  const columns =
+    isField && parts.every((part) => isNumber(part.part)) ? [...parts].sort((a, b) => a.part - b.part) : shown;
   const label = (part) => (isField ? part.part : `${Math.round((100 * part.part) / Math.max(1, parts.length - 1))} %`);
-  place.append(page.chart(columns.slice(0, 1000).map((part) => ({ label: label(part), value: value(part), title: `${part.part}: ${number.format(part.count)} of ${number.format(part.words)} words` })), isField ? "hits per million words in each part" : "hits in each part, from the start of the corpus to its end"));
-  const numbers = [["DP", answer.dp, "0: as even as possible; 1: as uneven as possible"], ["normalized DP", answer.dp_norm, "DP divided by its maximum for these parts"], ["Juilland’s D", answer.juilland_d, "1: even; 0: all hits in one part"], ["ARF", answer.arf, `average reduced frequency, at most ${number.format(answer.count)}`]];
+  place.append(
+    page.chart(
+      columns.slice(0, 1000).map((part) => ({
+        label: label(part),
+        value: value(part),
+        title: `${part.part}: ${number.format(part.count)} of ${number.format(part.words)} words`,
+      })),
+      isField ? "hits per million words in each part" : "hits in each part, from the start of the corpus to its end",
+    ),
+  );
+  const numbers = [
+    ["DP", answer.dp, "0: as even as possible; 1: as uneven as possible"],
+    ["normalized DP", answer.dp_norm, "DP divided by its maximum for these parts"],
+    ["Juilland’s D", answer.juilland_d, "1: even; 0: all hits in one part"],
+    ["ARF", answer.arf, `average reduced frequency, at most ${number.format(answer.count)}`],
+  ];
   const list = make("dl", { class: "numbers" });
-  for (const [name, found, meaning] of numbers) list.append(make("dt", {}, name), make("dd", {}, make("b", {}, found === null ? "–" : Number(found.toPrecision(4)).toString()), make("span", { class: "quiet" }, ` ${meaning}`)));
+  for (const [name, found, meaning] of numbers)
+    list.append(
+      make("dt", {}, name),
+      make(
+        "dd",
+        {},
+        make("b", {}, found === null ? "–" : Number(found.toPrecision(4)).toString()),
+        make("span", { class: "quiet" }, ` ${meaning}`),
+      ),
+    );
   const note = s.mode ? "" : make("p", { class: "quiet" }, "The query is read as whole words here.");
   place.append(note, list);
-  if (isField) place.append(table([s.parts, "", ["count"], ["words"]], shown.map((part) => [make("td", { class: "path" }, make("bdi", {}, flat(part.part) || "(empty)")), bar(value(part), Math.max(...shown.map(value))), number.format(part.count), number.format(part.words)])));
-}
-
-// ---- the complete corpus ----
-
-export async function drawList(place, s) {
-  const query = s.queries[0] || "", isPattern = s.mode !== "" && query !== "" && !/\s/.test(query);
-  const parameters = { ...(isPattern ? { q: query } : {}), ...page.modeOf(s), limit: s.rows };
-  const answer = await ask("word_list", parameters), found = answer.word_list;
-  const rows = found.map((row) => [wordLink(row.text, s.mode === "case" || s.mode === "accents" ? { mode: s.mode } : {}), bar(row.count, found[0].count), number.format(row.count), rate(1e6 * row.share)]);
-  const which = isPattern ? [make("span", {}, "words that match "), make("bdi", {}, query)] : [make("span", {}, "words of the corpus")];
-  const hint = isPattern ? null : make("span", { class: "quiet" }, "To list only some, choose “words with * and ?” above and search for a pattern such as *ing.");
-  place.append(tools(make("span", {}, `${number.format(answer.distinct)} different `, ...which), hint, downloads("word_list", { ...parameters, limit: page.MAX_HITS })), table(["word", "", ["count"], ["per million"]], rows), page.moreRows(s, rows.length));
-}
-
-export async function drawNgrams(place, s) {
-  const ofWords = page.index.words && s.unit !== "tokens", request = ofWords ? "word_ngrams" : "ngrams";
-  const parameters = { n: s.n, min: s.least, limit: s.rows };
-  const units = page.index.words ? page.chooser("unit", [["words", "words"], ["tokens", "tokens"]], s, "") : make("span", {}, "tokens");
-  place.append(tools(page.numberBox("n", s, "Sequences of", { min: 1, max: 16 }), units, page.numberBox("least", s, "at least", { min: 1 }), make("span", {}, "times"), downloads(request, { ...parameters, limit: page.MAX_HITS })));
-  const found = (await ask(request, parameters))[request];
-  const rows = found.map((row) => [ofWords ? wordLink(row.text) : tokensLink(row.text), bar(row.count, found[0].count), number.format(row.count)]);
-  place.append(rows.length ? table(["", "", ["count"]], rows) : make("p", { class: "quiet" }, "No sequence occurs so often."), page.moreRows(s, rows.length));
-}
-
-// The words of the documents that meet some conditions, compared with other documents.
-export async function drawKeyness(place, s) {
-  const measures = [["", "log-likelihood"], ["simple_maths", "simple maths"], ["diff", "%DIFF"], ["log_ratio", "log ratio"]];
-  const measure = measures.some(([name]) => name === s.measure) ? s.measure : "", shown = measure || "log_likelihood";
-  const parameters = { where: s.where, against: s.against, ...page.modeOf(s), measure: measure || null, min: s.least, limit: s.rows };
-  place.append(filters("where", s, "Words of documents with"), filters("against", s, s.against.length ? "compared with documents with" : "compared with all other documents, or those with"), await conditionList(), tools(page.chooser("measure", measures, { measure }, "by"), page.numberBox("least", s, "at least", { min: 1 }), make("span", {}, "times"), s.where.length ? downloads("keyness", { ...parameters, limit: page.MAX_HITS }) : null));
-  if (!s.where.length) return void place.append(make("p", { class: "quiet" }, "Add a condition to see the words that are typical of these documents."));
-  const found = (await ask("keyness", parameters)).keyness;
-  const most = Math.max(1, ...found.map((row) => row[shown] ?? 0));
-  const rows = found.map((row) => [wordLink(row.text), bar(row[shown] ?? most, most), number.format(row.count), rate(row.per_million), rate(row.per_million_reference), page.fixed(row[shown], 1)]);
-  const [, title] = measures.find(([name]) => name === measure);
-  place.append(table(["word", "", ["count"], ["per million", "optional"], ["reference", "optional"], [title]], rows), page.moreRows(s, rows.length));
-}
-
-// Suggests conditions on fields with few values.
-async function conditionList() {
-  const list = make("datalist", { id: "conditions" });
-  const { values } = await ask("values", { limit: 30 });
-  for (const row of values) if (row.documents > 1) list.append(make("option", { value: `${row.field}=${row.value}` }));
-  return list;
+  if (isField)
+    place.append(
+      table(
+        [s.parts, "", ["count"], ["words"]],
+        shown.map((part) => [
+          make("td", { class: "path" }, make("bdi", {}, flat(part.part) || "(empty)")),
+          bar(value(part), Math.max(...shown.map(value))),
+          number.format(part.count),
+          number.format(part.words),
+        ]),
+      ),
+    );
 }
