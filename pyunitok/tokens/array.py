@@ -38,10 +38,10 @@ class TokenArray(Documents):
     """A memory-mapped token file, as a sequence of documents. Open one with pyunitok.open().
 
     ids        uint16 or uint32 [tokens], a numpy.memmap
-    ends       uint64 [documents], a numpy.memmap; prefer locate() and bounds(), which are faster than searching it
+    ends       uint64 [documents], a numpy.memmap; prefer locate() and bounds(), which are faster than searching `ends`
     manifest   Manifest, or None for a bare file
 
-    All methods except metadata() are thread-safe. Pickles hold the path, not the tokens.
+    All methods except metadata() are thread-safe. Pickles contain the path, not the tokens.
     """
 
     def __init__(self, path: StrPath, ids: Any, ends: Any, manifest: Manifest | None, model: Tokenizer | None) -> None:

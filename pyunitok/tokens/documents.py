@@ -54,7 +54,7 @@ class Documents(ABC):
     @property
     @abstractmethod
     def lengths(self) -> Ints:
-        """int64[documents]: the number of tokens in each document and its eod. Each access recomputes the array."""
+        """int64[documents]: the number of tokens in each document, including its eod. Computed anew on each access."""
 
     @overload
     def locate(self, positions: int | np.integer[Any]) -> int: ...

@@ -20,8 +20,8 @@ TOKEN_SUFFIXES = {".u16", ".u32", ".bin"}  # usual suffixes of token files
 
 
 def rows(path: str | os.PathLike[str]) -> Rows:
-    """Describes a model or a token file. Raises MissingFileError if the file is missing, or the error from
-    opening it if it is neither."""
+    """Describes a model or a token file. Raises MissingFileError if the file is missing. If it is neither a model nor a
+    token file, raises the error from opening it."""
     name = os.fspath(path)
     if is_token_file(path) or is_url(name):
         return token_rows(path)

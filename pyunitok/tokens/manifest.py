@@ -80,7 +80,7 @@ class InputRecord(InputFile):
 
 
 def _record_values(values: Any) -> Any:
-    """The output of to_json(), with attribute names."""
+    """The values of a record from to_json(), with the keys renamed to attribute names."""
     if not isinstance(values, dict):
         return values
     return {"size_bytes" if name == "size" else name: value for name, value in values.items()}
@@ -130,7 +130,7 @@ class _Hash:
 
 @dataclass
 class Manifest:
-    """OUT.json. `hash` holds the XXH64 of each 64 MiB of OUT and OUT.ends, in hexadecimal."""
+    """OUT.json. `hash` contains the XXH64 of each 64 MiB of OUT and OUT.ends, in hexadecimal."""
 
     model: dict[str, Any]  # name, path, sha256 of the vocabulary, file_sha256
     eod: Id | None

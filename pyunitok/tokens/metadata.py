@@ -1,6 +1,6 @@
 """Reads and writes the metadata sidecar OUT.meta.jsonl.zst, which contains one line per document.
 
-    OUT.meta.jsonl.zst   head │ frame │ head │ frame │ … │ index            a zstd frame holds about 64 KiB of lines
+    OUT.meta.jsonl.zst   head │ frame │ head │ frame │ … │ index            a zstd frame contains about 64 KiB of lines
     head     skippable frame of 16 bytes: u64 size of the next frame, u64 number of its lines (all little-endian)
     index    skippable frame: n × (u64 offset of the frame, u64 number of its first document), u64 n, "UTMETA1\\n"
 

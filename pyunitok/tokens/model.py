@@ -48,7 +48,7 @@ def given_model(model: Model) -> Tokenizer | None:
 
 
 def find_model(manifest: Manifest, name: str) -> Tokenizer:
-    """The model that a manifest names; ModelFormatError if it is missing or has changed."""
+    """The model that a manifest names. Raises ModelFormatError if the model is missing or has changed."""
     path = manifest.model.get("path")
     if path and is_model_path(Path(path)):
         stated = ReadOptions.from_json(manifest.model.get("read_options"))

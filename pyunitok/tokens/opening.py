@@ -25,8 +25,8 @@ def open(path: Any, *, dtype: Any = None, model: Any = None) -> TokenArray | Tok
     dtype  "uint16" or "uint32" for a bare file without a manifest; if it has no OUT.ends, it is a single document
     model  a Tokenizer or the path of a model; used instead of the model that the manifest names
 
-    OutputError if the sidecars do not match the file, or if the path is a URL; MissingFileError (a FileNotFoundError)
-    if the file or a sidecar is missing.
+    Raises OutputError if the sidecars do not match the file, or if the path is a URL; MissingFileError (a
+    FileNotFoundError) if the file or a sidecar is missing.
     """
     model = given_model(model)
     if isinstance(path, list | tuple):

@@ -42,7 +42,8 @@ def verify(
     tokenizer  the model to check ids against; None skips this check
     on_bytes   called from any thread with the number of bytes of OUT and OUT.ends just checked
 
-    OutputError if the file has no manifest. Reads every byte once. Memory: a few MiB per thread, and the mapped file.
+    Raises OutputError if the file has no manifest. Reads every byte once. Memory: a few MiB per thread, and the mapped
+    file.
     """
     manifest, n_threads = array.manifest, threads_or_cores(threads)
     if manifest is None:
@@ -88,7 +89,8 @@ def _consistency(array: TokenArray, manifest: Manifest) -> Iterator[str]:
 def hash_checks(
     name: object, data: np.ndarray[Any, Any], digests: Any, check_ids: Callable[[int, int], Iterator[str]] | None = None
 ) -> Iterator[_Task]:
-    """Tasks that check the number of hashes, and each chunk of a file together with its ids while it is cached."""
+    """Tasks that check the number of hashes and, for each chunk of a file, the hash and, while the chunk is cached, the
+    ids."""
     raw = data.view(np.uint8)
     expected = digests if isinstance(digests, list) else []
     n_chunks = -(-len(raw) // HASH_CHUNK_BYTES)

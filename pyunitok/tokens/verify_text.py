@@ -224,7 +224,7 @@ class _Side:
 
     data     the unread bytes of the current stretch
     n_bytes  the number of bytes consumed
-    ends     the offsets in the stream of document ends that are read but not yet compared
+    ends     the document ends that have been read but not yet compared, as offsets in the stream
     """
 
     def __init__(self, parts: Iterator[Stretch]) -> None:

@@ -1,4 +1,4 @@
-"""Compile normalization rules into SentencePiece's precompiled charsmaps (double arrays), and decompile them.
+"""Compiles normalization rules into SentencePiece's precompiled charsmaps (double arrays), and decompiles charsmaps.
 
     | size of the units in bytes, uint32 | units ··· | NUL-terminated replacements ··· |
 

@@ -1,4 +1,4 @@
-"""Convert a vocabulary to another format. Errors say what the target format cannot represent.
+"""Converts a vocabulary to another format. Errors say what the target format cannot represent.
 
     from            to native   sentencepiece             bytepiece               rwkv
     native          copied      SentencePiece kinds       BytePiece models        greedy longest prefix

@@ -1,10 +1,10 @@
-"""Build double arrays that map byte strings to values, with the same units as the darts-clone library.
+"""Builds double arrays that map byte strings to values, with the same units as the darts-clone library.
 
     keys ──▶ states of a minimal acyclic automaton ──▶ units
 
 charsmap.py describes the units. The array grows in blocks of 256 units. A state is placed at the first offset that has
-a free unit for each of its labels. Candidate offsets come from a ring of the free units in the last 16 blocks. All of
-this affects the bytes of a charsmap, so it must not change.
+a free unit for each of its labels. Candidate offsets come from a ring of the free units in the last 16 blocks. These
+rules affect the bytes of a charsmap, so they must not change.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def edit(
 
     max_id  the largest id for new pieces; existing pieces may have larger ids
 
-    VocabularyError if the base is not a greedy vocabulary, or a piece is empty.
+    Raises VocabularyError if the base is not a greedy vocabulary, or a piece is empty.
     """
     check_greedy(base)
     if not 0 <= max_id <= library.WIDE_ID_MAX:
@@ -183,7 +183,7 @@ def format_of(out: str | os.PathLike[str], to: str | None = None) -> str:
 
 
 def check_out(base: str | os.PathLike[str], out: str | os.PathLike[str], *, overwrite: bool) -> None:
-    """Raise OutputError if the result cannot be written there. Call it before any work."""
+    """Raise OutputError if the result cannot be written to `out`. Must be called before any work."""
     check_target(Path(out), overwrite=overwrite)
     check_folder(Path(out))
     if Path(out).exists() and known.locate(base).samefile(out):

@@ -1,4 +1,4 @@
-"""FolderConfig: the settings in the small JSON files of a model folder without tokenizer.json.
+"""FolderConfig reads the settings in the small JSON files of a model folder without tokenizer.json.
 
     tokenizer_config.json     tokenizer_class, added_tokens_decoder {id: token}, bos_token and other roles; "pyunitok",
                               parts of a tokenizer.json that no tokenizer_class implies, written by convert
@@ -44,7 +44,7 @@ class FolderConfig:
 
     @classmethod
     def read(cls, folder: Path) -> FolderConfig:
-        """ModelFormatError or VocabularyError names a damaged file and its field."""
+        """Read the files of a folder. ModelFormatError or VocabularyError names a damaged file and its field."""
         config = _load(folder / "tokenizer_config.json")
         kind = config.string("tokenizer_class", "").removesuffix("Fast")
         pattern, is_nfc = _CLASSES.get(kind, (None, False))

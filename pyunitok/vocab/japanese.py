@@ -74,10 +74,11 @@ def _is_kanji(stem: str) -> bool:
 
 
 class Endings:
-    """Decides how many hiragana belong to a word. Built from (stem, hiragana after it, count)."""
+    """Decides how many hiragana belong to a word. Built from (stem, hiragana after the stem, count)."""
 
     def __init__(self, parted: Iterable[tuple[str, str, int]]) -> None:
-        nouns, kanji = Counter[str](), Counter[str]()  # counts of the first hiragana, and the first two, after each
+        # How often hiragana follow nouns, and single kanji: counts of the first one, and of the first two.
+        nouns, kanji = Counter[str](), Counter[str]()
         self._prefixes = Counter[str]()  # counts of the prefixes of runs; "$" marks the end of a run
         for stem, kana, times in parted:
             if not _is_kanji(stem) and not _is_katakana(stem):

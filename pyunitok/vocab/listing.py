@@ -20,7 +20,8 @@ def select(
     """(id, piece) for the Tokenizer.pieces() that pass all filters, in the order of their ids.
 
     longest    return only the n longest pieces, longest first
-    pattern    this regular expression of the regex package matches in the piece; invalid bytes count as U+FFFD
+    pattern    the piece contains a match of this regular expression (of the regex package); invalid bytes count as
+               U+FFFD
     script     the piece contains a character of one of these Unicode scripts
     min_bytes  the piece has at least n bytes
     not_utf8   the piece is not valid UTF-8

@@ -1,4 +1,4 @@
-"""Rank models, as in tiktoken: two adjacent pieces merge if their concatenation is a piece, the lowest id first.
+"""Defines rank models, as in tiktoken: adjacent pieces merge if their concatenation is a piece, the lowest id first.
 
     text ─▶ NFC? ─▶ cuts? ─▶ split at special tokens ─▶ C: pattern, merges ─▶ ids
 
@@ -114,7 +114,7 @@ def checked_special_tokens(tokens: Any, name: str) -> dict[str, int]:
 
 
 def cut(data: bytes) -> Iterator[bytes]:
-    """The parts into which Kimi's tokenizer cuts a text. Spaces are those of str.isspace()."""
+    """The parts into which Kimi's tokenizer cuts a text. Spaces are the characters that str.isspace() accepts."""
     if len(data) <= RUN_CHARACTERS:
         yield data
         return

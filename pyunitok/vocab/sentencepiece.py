@@ -154,7 +154,8 @@ def read(data: bytes, name: str, *, is_built: bool = False) -> SentencePieceMode
     """Read a file. Raises ModelFormatError if it is not a SentencePiece model; VocabularyError for invalid pieces or
     rules.
 
-    is_built  the caller builds its vocabulary() next, which validates the normalization, so read() need not do so
+    is_built  whether the caller next builds the model's vocabulary(), which validates the normalization, so that read()
+              need not do so
     """
     found = _read_usual(data, name) or _read_any(data, name)
     proto, packed, scores, types, unknown_id, charsmap = found

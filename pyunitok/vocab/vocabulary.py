@@ -1,4 +1,4 @@
-"""The contents of a model file: a Vocabulary, from which C builds the model, and About, its remaining metadata."""
+"""Defines the contents of a model file: a Vocabulary, from which C builds the model, and About, its other metadata."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""tokenizer.json: C encodes text if its ids are provably those of Hugging Face `tokenizers`; otherwise `tokenizers`
-does.
+"""Reads and writes tokenizer.json. C encodes texts if its ids are provably equal to those of Hugging Face `tokenizers`;
+otherwise, `tokenizers` encodes them.
 
     text ─▶ split at added tokens ─▶ C ─▶ ids     byte_rules.py: byte-level models, with any pattern
                                                   direct.py: spaces become U+2581
     text ─▶ tokenizers ─▶ ids                     delegate.py: every other file; requires the `huggingface` extra
 
 file.py and byte_file.py read a tokenizer.json, and writer.py writes one. rules.py chooses between the three paths.
-About.prepare stores the settings that they need in addition to the C model.
+About.prepare stores the settings that these paths need in addition to the C model.
 """

@@ -1,4 +1,4 @@
-"""ByteRules encodes and decodes by the byte-level models of tokenizer.json that C supports, without Hugging Face's
+"""ByteRules encodes and decodes with the byte-level models of tokenizer.json that C supports, without Hugging Face's
 library.
 
     text ─▶ added tokens ─▶ NFC or NFKC ─▶ added tokens ─▶ pattern ─▶ BPE
@@ -223,7 +223,7 @@ class ByteRules:
         return piece
 
     def decode_packed(self, ids: Ids, offsets: Offsets, skip_special: bool) -> tuple[Bytes, Offsets]:
-        """Packed ids to packed bytes."""
+        """Decode packed ids to packed bytes."""
         if skip_special and (is_dropped := self._is_special[ids]).any():
             n_kept = np.concatenate(([0], np.cumsum(~is_dropped)))
             ids, offsets = ids[~is_dropped], n_kept[offsets]
@@ -269,7 +269,7 @@ def _with_spaces(sections: Sections, first: int) -> Sections:
 
 
 class ByteScratch(RulesScratch):
-    """Encodes by ByteRules."""
+    """Encodes with ByteRules."""
 
     __slots__ = ()
     _rules: ByteRules

@@ -1,6 +1,6 @@
 """Reads those decoders and post-processors of a tokenizer.json that can be applied without `tokenizers`.
 
-A decoder is a function that maps a list of tokens to another. An invalid byte becomes the lone surrogate U+DC00 + byte.
+A decoder is a function from a list of tokens to a new list. An invalid byte becomes the lone surrogate U+DC00 + byte.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _REGEX_SYMBOLS = set(r"\^$.|?*+()[]{}")
 
 
 def read(document: Fields) -> list[Decoder]:
-    """VocabularyError names an unsupported decoder."""
+    """Read the decoders of a file. VocabularyError names an unsupported decoder."""
     return [_read_one(part) for part in document.parts("decoder", "decoders")]
 
 
@@ -92,7 +92,7 @@ class Template(NamedTuple):
 
 
 def read_template(document: Fields) -> Template:
-    """VocabularyError names an unsupported post-processor."""
+    """Read the post-processors of a file. VocabularyError names an unsupported one."""
     template = Template()
     for part in document.parts("post_processor", "processors"):
         kind = _kind(part)

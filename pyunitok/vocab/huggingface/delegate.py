@@ -1,4 +1,4 @@
-"""DelegatedRules encodes and decodes by a tokenizer.json with Hugging Face's library `tokenizers`.
+"""DelegatedRules encodes and decodes with Hugging Face's library `tokenizers`, whatever the tokenizer.json contains.
 
 The C model is only used to map between pieces and ids. Each document is encoded in the calling thread as a batch of
 one, for which `tokenizers` releases the GIL and starts no threads. A Rust panic, which Python raises as a

@@ -1,4 +1,4 @@
-"""DirectRules encodes and decodes by the models of tokenizer.json that C supports, without Hugging Face's library.
+"""DirectRules encodes and decodes with the models of tokenizer.json that C supports, without Hugging Face's library.
 
     normalizer              pre-tokenizer               encoding in C
     Prepend ▁, Replace " "  none                        adds a dummy prefix; spaces become U+2581 (Llama 2, llm-jp)

@@ -1,4 +1,4 @@
-"""Checked access to the fields of a JSON document; errors name the path of the field."""
+"""Provides checked access to the fields of a JSON document. Errors name the path of the field."""
 
 from __future__ import annotations
 

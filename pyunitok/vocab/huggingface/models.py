@@ -33,7 +33,8 @@ class FileModel(NamedTuple):
 
 
 def read_unigram(fields: Fields, is_bytes: bool = False) -> FileModel:
-    """Accepts only models in which no character is unknown and by which C encodes identically."""
+    """Read a Unigram model. Accepts only models in which no character is unknown and for which C gives identical
+    ids."""
     pieces, scores = [], []
     for k, pair in enumerate(fields.list("vocab")):
         piece, score = pair if isinstance(pair, list) and len(pair) == 2 else ("", "")

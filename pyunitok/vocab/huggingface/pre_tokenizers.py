@@ -1,6 +1,6 @@
 """Translates the pre-tokenizers of a byte-level tokenizer.json to a pattern of csrc/text/pattern.h, and back.
 
-Each step divides the pieces of the previous one, so each is a level of the pattern:
+Each step divides the pieces of the previous step, so each step becomes a level of the pattern:
 
     Split         Isolated: its regex; Contiguous: its regex, repeated; Removed and inverted: its regex, if it leaves no
                   gaps
@@ -41,7 +41,7 @@ def is_byte_level(document: Fields) -> bool:
 
 
 def read(document: Fields) -> Steps:
-    """VocabularyError names a step that is not supported."""
+    """Read the steps. VocabularyError names a step that is not supported."""
     *steps, last = document.parts("pre_tokenizer", "pretokenizers")
     if last.string("type") != "ByteLevel":
         last.refuse(f"a pre-tokenizer after ByteLevel {_NEEDED}")

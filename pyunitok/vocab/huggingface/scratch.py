@@ -1,4 +1,4 @@
-"""RulesScratch, the per-thread state for encoding by the rules of a tokenizer.json, and TextRules, their interface."""
+"""Defines TextRules, the interface of the rules of a tokenizer.json, and RulesScratch, their per-thread state."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class TextRules(Protocol):
         """The pieces of a text as returned by `tokenizers`."""
 
     def spans(self, scratch: RulesScratch, data: bytes) -> Offsets:
-        """int64[n, 3]: id, begin and end of its text."""
+        """int64[n, 3]: for each token its id, and where its text begins and ends."""
 
     def normalize(self, text: str) -> str: ...
 
@@ -56,7 +56,7 @@ class TextRules(Protocol):
         """The text, with each invalid byte as the lone surrogate U+DC00 + byte."""
 
     def decode_packed(self, ids: Ids, offsets: Offsets, skip_special: bool) -> tuple[Bytes, Offsets]:
-        """Packed ids to packed bytes."""
+        """Decode packed ids to packed bytes."""
 
     def decode_replaced(self, ids: list[int], skip_special: bool) -> str:
         """The text, with each invalid byte as U+FFFD."""
@@ -79,7 +79,7 @@ class WholeTexts:
 
 
 class RulesScratch(c_scratch.Scratch):
-    """Encodes by TextRules, or by C alone if the rules allow it."""
+    """Encodes with TextRules, or with C alone if the rules allow it."""
 
     __slots__ = ("_rules",)
 

@@ -22,7 +22,8 @@ from pyunitok.vocab.vocabulary import CONTROL, NORMAL, Vocabulary
 
 # Splits texts into words, because the BPE of `tokenizers` is slow for long segments.
 SPLIT_REGEX = " *[^ ]+| +"
-PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")  # of a tokenizer.json, except model and tokens
+# The parts of a tokenizer.json, except the model and the tokens.
+PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 _OPTIONS = {"add_prefix_space": False, "trim_offsets": True, "use_regex": False}
 _CROSSES = re.compile(rb"[^ ] ")
 _FLOAT = re.compile(r"(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?")
