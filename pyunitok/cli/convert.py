@@ -1,4 +1,4 @@
-"""The `convert` command."""
+"""Implements the `convert` command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `decontaminate` command."""
+"""Implements the `decontaminate` command."""
 
 from __future__ import annotations
 

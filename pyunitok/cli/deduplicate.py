@@ -1,4 +1,4 @@
-"""The `deduplicate` command."""
+"""Implements the `deduplicate` command."""
 
 from __future__ import annotations
 

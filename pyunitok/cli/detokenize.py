@@ -1,4 +1,4 @@
-"""The `detokenize` command."""
+"""Implements the `detokenize` command."""
 
 from __future__ import annotations
 

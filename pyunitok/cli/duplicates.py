@@ -1,4 +1,4 @@
-"""The `duplicates` command."""
+"""Implements the `duplicates` command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `encode` and `decode` commands."""
+"""Implements the `encode` and `decode` commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `export` command."""
+"""Implements the `export` command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `index` command."""
+"""Implements the `index` command."""
 
 from __future__ import annotations
 

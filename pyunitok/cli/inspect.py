@@ -1,4 +1,4 @@
-"""The `inspect` command."""
+"""Implements the `inspect` command."""
 
 from __future__ import annotations
 

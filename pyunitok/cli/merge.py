@@ -1,4 +1,4 @@
-"""The `merge` command."""
+"""Implements the `merge` command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `search` command."""
+"""Implements the `search` command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `serve` command."""
+"""Implements the `serve` command."""
 
 from __future__ import annotations
 

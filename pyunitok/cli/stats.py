@@ -1,4 +1,4 @@
-"""The `stats` command."""
+"""Implements the `stats` command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `tokenize` command."""
+"""Implements the `tokenize` command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `trace` command."""
+"""Implements the `trace` command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `train` command. The table of trainers defines its subcommands, with their options and help."""
+"""Implements the `train` command. The table of trainers defines its subcommands, with their options and help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `verify` command."""
+"""Implements the `verify` command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `vocab` command."""
+"""Implements the `vocab` command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A replacement for bytepiece 0.6.3 with the same interface, pieces and ids: `from pyunitok.compat import bytepiece`.
+"""Replaces bytepiece 0.6.3, with the same interface, pieces and ids: `from pyunitok.compat import bytepiece`.
 
 Samples have the same distribution but come from a different random generator. A sample depends on the seed and on how
 many samples this Tokenizer has already drawn, whereas bytepiece has one generator per process.
@@ -44,7 +44,7 @@ def normalize(text: str, maxlen: int = 0, isolate_digits: bool = False) -> list[
 
 
 class Tokenizer:
-    """bytepiece.Tokenizer. The attribute `tokenizer` is the underlying pyunitok.Tokenizer."""
+    """Replaces bytepiece.Tokenizer. The attribute `tokenizer` is the underlying pyunitok.Tokenizer."""
 
     def __init__(self, pieces: str | os.PathLike[str] | Mapping[str, list[Any]], seed: int | None = None) -> None:
         """pieces: a .model file, or its parsed JSON. Raises VocabularyError or FileNotFoundError."""
@@ -123,7 +123,7 @@ class Tokenizer:
 
 
 class Trainer:
-    """bytepiece.Trainer, with the same pieces, ids and counts, but faster and with less memory.
+    """Replaces bytepiece.Trainer. Produces the same pieces, ids and counts, but is faster and uses less memory.
 
     order must be at most 7. train() iterates over the texts only once, and `workers` is a number of threads. A bug in
     bytepiece is reproduced: after a very rare character, the rest of the line is split into single bytes (see
@@ -142,7 +142,8 @@ class Trainer:
         self.pieces: list[dict[bytes, int]] = []  # one dict per size; empty before train()
 
     def train(self, texts: Iterable[str], workers: int = 1, batch_size: int = 1000) -> None:
-        """Raises OptionError for a size below 259 or an order above 7, TrainingError if there is no text."""
+        """Train a model of each size. Raises OptionError for a size below 259 or an order above 7, TrainingError if
+        there is no text."""
         options = trainer.BytePieceOptions(
             order=self.order, max_vocab_size=tuple(self.max_vocab_size), max_piece_length=self.max_piece_length,
             min_count=self.min_count, isolate_digits=self.isolate_digits, ensure_unicode=self.ensure_unicode,

@@ -140,7 +140,7 @@ def give_name(path: Path) -> None:
 @contextlib.contextmanager
 def new_file(path: Path, *, overwrite: bool = True, keep_partial: bool = False) -> Iterator[IO[bytes]]:
     """Open a file to be written sequentially. When the context ends, the file is complete and on disk; after an
-    exception, the path is unchanged. OutputError like check_target, or if the file cannot be written.
+    exception, the path is unchanged. Raises OutputError like check_target, or if the file cannot be written.
 
     keep_partial  leave the file as NAME.partial; the caller calls give_name() later
     """

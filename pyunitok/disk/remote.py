@@ -358,7 +358,7 @@ class StreamFile(io.RawIOBase):
         return len(piece)
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Seek to an absolute position. The next read reads and discards all bytes before it."""
+        """Seek to an absolute position. The next read reads and discards all bytes before that position."""
         if whence != io.SEEK_SET:
             raise io.UnsupportedOperation("the size of the file is unknown")
         self._drop()

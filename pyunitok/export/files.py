@@ -24,7 +24,7 @@ from pyunitok.errors import OutputError
 FICLONE = 0x40049409  # linux/fs.h: _IOW(0x94, 9, int)
 COPY_BYTES = 1 << 30  # copied by one call of copy_file_range
 BUFFER_BYTES = 4 << 20
-# Errors that mean that a method is not supported, so the next one is tried.
+# If one of these errors is raised, a method is not supported, and the next one is tried.
 CANNOT = {errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOSYS, errno.EINVAL, errno.ENOTTY}
 CANNOT |= {errno.EOPNOTSUPP, errno.EBADF, errno.ETXTBSY}
 

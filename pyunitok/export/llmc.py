@@ -68,7 +68,7 @@ def _shards(stream: Separated, n_docs: int, limit: int) -> Iterator[tuple[int, i
     while begin < len(stream) or begin == 0:
         end = len(stream)
         if end - begin > limit:
-            d = stream.first_at(begin + limit + 1) - 1  # the last that begins in this range
+            d = stream.first_at(begin + limit + 1) - 1  # the last document that begins in this range
             start = int(stream.starts(d, d + 1)[0])
             end = start if start > begin else begin + limit
         yield begin, end

@@ -17,7 +17,8 @@ def names(options: Options) -> list[str]:
 
 
 def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
-    """Raises OutputError if ids take four bytes, which nanoGPT would misread, or if val.bin requires more documents."""
+    """Raises OutputError if ids take four bytes, which nanoGPT would misread, or if there are too few documents for
+    val.bin."""
     if array.ids.dtype.itemsize != 2:
         raise OutputError(f"{array.path} has 4-byte ids; nanoGPT reads only uint16")
     notes = [] if array.eod_id is not None else ["the token file has no eod: nothing separates the documents"]

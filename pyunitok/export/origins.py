@@ -35,7 +35,8 @@ def kept_metadata(array: TokenArray) -> Metadata | None:
 
 
 def by_input(array: TokenArray, first: int, stop: int) -> Iterator[tuple[str, int, int, int]]:
-    """(path, its first document, d, e) for each input: documents d..e-1, of first..stop-1, come from it."""
+    """For each input of documents first..stop-1: (path, its first document, d, e). Documents d..e-1 come from the
+    input."""
     if array.manifest is None:
         records = [InputRecord(str(array.path), "text", "none", documents=len(array))]
     else:

@@ -72,7 +72,7 @@ class Codec:
 
     @cached_property
     def carries_state(self) -> bool:
-        """Whether encoding a part of a document depends on the part before it. Parts cut by a pattern do not."""
+        """Whether encoding a part of a document depends on the part before it. With a pattern, it does not."""
         return self.model.kind.carries_state and not self.model.info.flags & library.MODEL_FLAGS["pattern"]
 
     @cached_property

@@ -32,7 +32,7 @@ class Sample:
         )  # fmt: skip
 
     def needs_whole(self, tokenizer: TokenizerSampling) -> bool:
-        """Whether documents must be sampled as a whole, not in parts."""
+        """Whether documents must be complete to be sampled."""
         return self.nbest > 1 or "dropout" in (self.method, *tokenizer.codec.model.kind.sampling)
 
     def to_json(self) -> dict[str, Any]:
@@ -117,7 +117,7 @@ class TokenizerSampling:
                   accepts with sigmoid(alpha * difference)), "dropout" (BPE); None: the default of the model
         source, document  the numbers of the input and of the document in it, as in `tokenize --sample`
 
-        OptionError if the model does not support this. Time: O(n * pieces that match at a position).
+        Raises OptionError if the model does not support the request. Time: O(n * pieces that match at a position).
         Source: Kudo, "Subword regularization", 2018; Provilkov et al., "BPE-dropout", 2020; kexue.fm/archives/9768.
         """
         data = as_bytes(text)

@@ -236,8 +236,9 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
 
         Spans count bytes if the text is bytes, and characters if it is str; the span of a token that begins or ends
         inside a character includes the complete character. SentencePiece models return sentencepiece's spans: some are
-        empty, and only the last byte piece of a character has a nonempty span. Models of tokenizer.json return those of
-        tokenizers, which must be installed unless the model is byte-level. Slower than encode, with O(n) memory.
+        empty, and only the last byte piece of a character has a nonempty span. Models of tokenizer.json return the
+        spans of tokenizers, which must be installed unless the model is byte-level. Slower than encode, with O(n)
+        memory.
         """
         data = as_bytes(text)
         with self.codec.scratch() as scratch:
@@ -260,7 +261,7 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
 
     def decode(self, ids: Iterable[int], errors: Errors = "strict", *, skip_special: bool = True) -> str:
         """The text of any sequence, array or tensor of integers. Raises IdError like decode_bytes. For invalid UTF-8,
-        "strict" raises UnicodeDecodeError and "replace" inserts U+FFFD (for SentencePiece models one per byte, like
+        "strict" raises UnicodeDecodeError and "replace" inserts U+FFFD (for SentencePiece models one per byte, as in
         sentencepiece).
 
         skip_special  Hugging Face models: special tokens decode to nothing (skip_special_tokens of tokenizers)
@@ -293,7 +294,7 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         return [self.codec.decode_text(np.ascontiguousarray(ids), errors, skip_special) for ids in items]
 
     def decode_bytes_batch(self, batch: Packed | Iterable[Iterable[int]]) -> Packed:
-        """Like decode_batch, as bytes: a Packed of uint8. IdError like decode_bytes; its position counts all ids."""
+        """Like decode_batch, but returns a Packed of uint8. The position in an IdError counts the ids of all items."""
         items = as_batch(batch, self.dtype)
         return Packed(*self.codec.decode_documents(items.data, items.offsets))
 

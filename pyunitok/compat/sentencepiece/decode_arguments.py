@@ -57,7 +57,7 @@ def decode_sequences(
 
 @dataclass
 class Binding:
-    """Those private methods of the C++ binding that sentencepiece's tests call. Each calls len(sequences) only once."""
+    """The private methods of the C++ binding that sentencepiece's tests call. Each calls len(sequences) only once."""
 
     engine: Engine
     options: tuple[str, ...]

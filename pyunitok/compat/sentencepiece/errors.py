@@ -18,7 +18,7 @@ class ModelError(UnitokError, ValueError, RuntimeError):
 
 
 def read_file(path: Any) -> bytes:
-    """Raises FileError, which names the file, or TypeError if `path` is not a path."""
+    """The contents of a file. Raises FileError, which names the file, or TypeError if `path` is not a path."""
     try:
         return Path(os.fsdecode(path)).read_bytes()
     except OSError as error:

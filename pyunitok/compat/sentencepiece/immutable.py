@@ -54,7 +54,7 @@ class _Items(list[_Item]):
 
 
 class _Message:
-    """A base class for messages. They are compared by their serialized bytes."""
+    """A base class for messages. Messages are compared by their serialized bytes."""
 
     _serialize: Callable[[], bytes]
 

@@ -1,6 +1,6 @@
 """Defines sentencepiece's protobuf messages for models and for encoded text, whose strings can be bytes or str.
 
-They have separate descriptor pools, so they do not conflict with sentencepiece's own messages.
+The messages have separate descriptor pools, so they do not conflict with sentencepiece's own messages.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ def _model_fields() -> sentencepiece_proto.Fields:
 
 @functools.cache
 def _classes(kind: str) -> Callable[[str], Any]:
-    """kind: "model" for models; "bytes" or "string", the type of strings, for encoded text."""
+    """The function that returns a class by name. kind: "model" for models; for encoded text the type of strings,
+    "bytes" or "string"."""
     fields = _model_fields() if kind == "model" else _text_fields(kind)
     return sentencepiece_proto.classes(f"{_PACKAGE}.{kind}", fields, closed=("NBestSentencePieceText",))

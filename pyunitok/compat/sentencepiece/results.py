@@ -68,7 +68,7 @@ def convert(found: Tokenizations, rewriting: Rewriting, kind: Any, *, as_bytes: 
 
 
 def as_kind(encoded: EncodedText, kind: Any, *, as_bytes: bool, with_text: bool) -> Any:
-    """kind is one of WITH_POSITIONS; as_bytes and with_text apply to offset mappings."""
+    """The result for a tokenization. kind is one of WITH_POSITIONS; as_bytes and with_text apply to offset mappings."""
     if kind == "offset_mapping":
         return encoded.offset_mapping(as_bytes=as_bytes, with_text=with_text)
     if kind is IMMUTABLE:

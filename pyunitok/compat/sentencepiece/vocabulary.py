@@ -72,7 +72,7 @@ class ProcessorVocabulary:
             return pieces
         return self._of_ids(id, lambda engine, id_: engine.pieces[id_])
 
-    # These raise IndexError, too.
+    # These methods also raise IndexError for an invalid id.
     get_score = _of_id(lambda engine, id_: engine.scores[id_])
     is_unknown = _of_id(lambda engine, id_: engine.is_unknown(id_))
     is_control = _of_id(lambda engine, id_: engine.types[id_] == CONTROL)

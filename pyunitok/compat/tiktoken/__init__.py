@@ -1,4 +1,4 @@
-"""A drop-in replacement for tiktoken 0.14, with the same ids.
+"""Replaces tiktoken 0.14, with the same ids.
 
     import pyunitok.compat.tiktoken as tiktoken
 
@@ -7,7 +7,7 @@ Differences:
       default cache, under tiktoken's cache names or their own (cl100k_base.tiktoken)
     - only OpenAI's encodings are available by name; plugins in tiktoken_ext are ignored
     - if several special tokens match at a position, the longest is used; in tiktoken, the order of a hash table decides
-    - if several special tokens have one id, it decodes to the first one; in tiktoken, the same order decides
+    - if several special tokens share an id, it decodes to the first; in tiktoken, the order of a hash table decides
     - a pattern that the C library does not support raises PatternError, a ValueError
     - all 256 bytes must have ranks; text that the pattern does not match is encoded, whereas tiktoken drops it
     - texts with many consecutive spaces do not cause a panic

@@ -29,7 +29,7 @@ _NONE: AbstractSet[str] = frozenset()
 
 
 class Encoding:
-    """See tiktoken.Encoding. Threads may share it."""
+    """Replaces tiktoken.Encoding. Threads may share an Encoding."""
 
     def __init__(
         self, name: str, *, pat_str: str, mergeable_ranks: dict[bytes, int], special_tokens: dict[str, int],
