@@ -1,4 +1,4 @@
-"""Bindings for csrc/unitok_clean.h: repeats of text."""
+"""Bindings for the repeats of text in csrc/unitok_clean.h."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Buffer(threading.local):
         self._array: np.ndarray[Any, Any] = np.empty(0, dtype)
 
     def take(self, n: int) -> np.ndarray[Any, Any]:
-        """n items, valid until the next call in this thread."""
+        """An array of n items, valid until the next call in this thread."""
         if len(self._array) < n:
             self._array = np.empty(n + n // 4, self._array.dtype)
         return self._array[:n]
@@ -45,8 +45,8 @@ _SCRATCH, _PAIRS, _MARKS, _FOUND = Buffer(), Buffer(), Buffer(np.int64), Buffer(
 
 
 def divided(records: Records, shift: int, n_buckets: int, ret: Records) -> Int64s:
-    """Put records into `ret`, ordered by key >> shift. Returns int64[n_buckets + 1]: where each bucket begins. Records
-    in a bucket keep their order."""
+    """Copy records to `ret`, ordered by the bucket key >> shift. Returns int64[n_buckets + 1]: where each bucket
+    begins. Records in a bucket keep their order."""
     starts = np.empty(n_buckets + 1, np.int64)
     lib.unitok_anchors_divide(
         _records(records), len(records), shift, n_buckets, pointer(starts, writable=True), _records(ret, writable=True)
@@ -63,9 +63,9 @@ def sort(records: Records) -> None:
 class Anchors:
     """Finds equal windows of text: see csrc/unitok_clean.h. Immutable; threads may share it.
 
-    n_units  units in a window
-    seed     of the hashes
-    rules    units are words; None: bytes
+    n_units  the number of units in a window
+    seed     the seed of the hashes
+    rules    divide text into words, which are the units; None: units are bytes
     """
 
     def __init__(self, n_units: int, seed: int, rules: WordRules | None = None) -> None:
@@ -97,7 +97,8 @@ class Anchors:
     def group(
         self, kind: int, records: Records, first: int, *, all_copies: bool, mark_all: bool
     ) -> tuple[Records, Int64s, Records]:
-        """(pairs of places with equal text, marks, remaining records). Changes `records`."""
+        """Group records with equal keys. Returns (pairs of places with equal text, marks, remaining records). Changes
+        `records`."""
         scratch, pairs, marks = (buffer.take(len(records)) for buffer in (_SCRATCH, _PAIRS, _MARKS))
         n = ffi.new("unitok_anchor_groups *")
         call(
@@ -122,7 +123,7 @@ class Anchors:
 def cut(
     rules: WordRules, how: str, text: Bytes, ends: Int64s, ranges: Int64s, max_share: float, min_left: int
 ) -> Int64s:
-    """int64[n, 2]: the ranges to remove from documents that contain the repeats `ranges`. See unitok_ranges_cut."""
+    """int64[n, 2]: the ranges to remove from the documents that contain the repeats `ranges`: see unitok_ranges_cut."""
     if len(ends) and int(ends[-1]) > len(text):
         raise ValueError("the documents reach past the text")
     flat, capacity, n = np.ascontiguousarray(ranges, np.int64).reshape(-1), len(ranges) + 1024, ffi.new("int64_t *")

@@ -230,14 +230,14 @@ class CompactSearch(TextCounter):
         return self._grown(wanted, limits - begins, sizes, lambda n: (begins, begins + n)) + begins
 
     def _window_before(self, ends: Int64s, limits: Int64s, sizes: U32, wanted: Int64s) -> Int64s:
-        """Like _window, but to the left."""
+        """Like _window, but for ranges that end at `ends`; returns their begins."""
         return ends - self._grown(wanted, ends - limits, sizes, lambda n: (ends - n, ends))
 
     def _grown(
         self, wanted: Int64s, most: Int64s, sizes: U32, ranges: Callable[[Int64s], tuple[Int64s, Int64s]]
     ) -> Int64s:
-        """The numbers of tokens, at most `most`, in ranges of at least `wanted` bytes. Doubles those that are too
-        small."""
+        """The sizes in tokens, at most `most`, of ranges of at least `wanted` bytes. Doubles the size of each range
+        that is too small."""
         n = np.minimum(wanted // 4 + 8, most)
         while True:
             is_short = (self.sizes(sizes, *ranges(n)) < wanted) & (n < most)

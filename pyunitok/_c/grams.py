@@ -1,4 +1,4 @@
-"""Bindings for csrc/unitok_clean.h: the n-grams of some texts, and where they occur in others."""
+"""Bindings for the n-grams in csrc/unitok_clean.h: indexes the n-grams of items, and finds them in documents."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Hits = np.ndarray[Any, np.dtype[np.void]]
 # The initial capacity for hits is this plus one hit for every 8 units of a document. Unused memory costs nothing, but a
 # second search does.
 FIRST_CAPACITY = 1024
-_SEED = secrets.randbits(64)  # of hashes; results do not depend on it
+_SEED = secrets.randbits(64)  # the seed of the hashes; results do not depend on it
 
 
 class WordRules:
-    """Which characters form words, and which count as equal: see corpus/words.py."""
+    """Which characters form words, and which characters count as equal: see corpus/words.py."""
 
     __slots__ = ("handle",)
 
@@ -41,9 +41,9 @@ class Grams:
     """The n-grams of some items. Immutable; threads may share it.
 
     data, offsets  the items: bytes or, if `data` is uint32, ids
-    n              units in an n-gram
+    n              the number of units in an n-gram
     min_units      an item with fewer than n units is an n-gram itself if it has at least min_units
-    rules          units are words; None: bytes or ids
+    rules          divide text into words, which are the units; None: units are bytes or ids
     starts         int64[items + 1]: item k has the units starts[k]..starts[k + 1] - 1 of all units
     n_grams        the number of distinct n-grams; each is identified by the first unit where it begins
     repeats        int64[r, 2]: for each repeat of an n-gram: the unit that identifies it, and the unit where it repeats

@@ -8,7 +8,7 @@ from pyunitok._lib import lib
 
 
 class Kind(NamedTuple):
-    """What the rest of the package needs to know about a kind of model.
+    """The properties of a kind of model that the rest of the package uses.
 
     number            its UNITOK_KIND_ in csrc/unitok.h
     algorithm         the name and version of the encoding, recorded in manifests because it determines the ids
@@ -19,7 +19,7 @@ class Kind(NamedTuple):
     byte_level_flag   the flag, besides `bytes`, of models whose symbols are bytes; "" if no such models exist
     has_spec          the model has scores, types and normalization (see Model.spec()), not just pieces and ids
     carries_state     the encoder needs a State to continue within a document
-    falls_back_whole  byte pieces spell a complete unknown word instead of an unknown character
+    falls_back_whole  byte pieces spell a complete unknown word instead of only an unknown character
     """
 
     number: int

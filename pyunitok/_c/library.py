@@ -1,4 +1,5 @@
-"""Basics: constants from the headers, pointers to buffers, and calls that turn C errors into exceptions."""
+"""The basics of all bindings: constants from the headers, pointers to buffers, and calls that turn C errors into
+exceptions."""
 
 from __future__ import annotations
 
@@ -114,8 +115,8 @@ _POINTERS |= {code: f"int{8 * calcsize(code)}_t[]" for code in "ilq"}
 
 
 def pointer(array: np.ndarray[Any, Any] | memoryview, *, writable: bool = False) -> Any:
-    """A C array over `array`, which must be one-dimensional, contiguous and of a supported dtype. The result keeps an
-    ndarray alive, but the caller must keep a memoryview alive.
+    """A C array over `array`, which must be one-dimensional, contiguous and of a supported dtype. The result keeps
+    `array` alive if it is an ndarray; the caller must keep a memoryview alive.
     """
     view = memoryview(array)  # type: ignore[arg-type]
     if view.ndim != 1 or not view.c_contiguous or view.format not in _POINTERS:

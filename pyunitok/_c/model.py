@@ -85,7 +85,7 @@ class Model:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The dtype of its ids: uint16 or uint32."""
+        """The dtype of the model's ids: uint16 or uint32."""
         return np.dtype(self.id_code)
 
     def complete(self) -> None:
@@ -174,7 +174,8 @@ class Model:
         return self._types
 
     def bounds_of_runs(self, ids: Ids) -> Offsets:
-        """Where to divide `ids` to separate byte pieces if a piece between them decodes to nothing."""
+        """Where `ids` must be divided, including 0 and the end: after each id that may decode to nothing and precedes a
+        byte piece."""
         cuts: list[int] = []
         if self.info.flags & lib.UNITOK_BYTE_FALLBACK:
             types = self.piece_types()[np.minimum(ids, self.info.n_ids - 1)]
@@ -192,8 +193,8 @@ class Model:
         return int(lib.unitok_split(self.handle, buffer, len(buffer)))
 
     def decode_few(self, ids: list[int]) -> bytes | None:
-        """A fast decode_batch for one document. Returns None if the caller must use decode_batch instead: the document
-        is large, an id is not an integer or not in this model, or a byte piece follows a control symbol."""
+        """A faster decode_batch for one document. Returns None if the caller must use decode_batch instead, because the
+        document is large, an id is not an integer or not in this model, or a byte piece follows a control symbol."""
         if len(ids) > _FEW_IDS:
             return None
         try:

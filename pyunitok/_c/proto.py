@@ -23,7 +23,7 @@ class Proto(NamedTuple):
 
 
 def read_proto(data: bytes) -> Proto | None:
-    """The pieces of a SentencePiece model file, the normalizer's charsmap, and everything else in the file.
+    """The pieces in a SentencePiece model file, the normalizer's charsmap, and everything else in the file.
 
     Returns None if the file is unusual or invalid; see unitok_proto_read.
     """

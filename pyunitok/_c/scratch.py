@@ -19,7 +19,7 @@ _NO_CAPACITY, _TOO_LONG = -2, -3
 
 
 def capacity_for(n_bytes: int) -> int:
-    """A capacity, in ids, that suffices for most texts of n_bytes, and for all texts if the model does not normalize.
+    """A capacity, in ids, that suffices for most texts of n_bytes, or for all of them if the model does not normalize.
     The encoder requires space for three ids per byte of the next 8 KiB."""
     return n_bytes + n_bytes // 8 + 3 * min(n_bytes, 9000) + ENCODE_SLACK
 
@@ -38,12 +38,12 @@ def sampling(method: str, alpha: float, seed: int, *, n_best: int = 0, source: i
 
 
 class State:
-    """The encoder's state between two parts of a document: a unitok_state. A new one starts a document."""
+    """The encoder's state between two parts of a document, a unitok_state. A new State starts a document."""
 
     __slots__ = ("handle",)
 
     def __init__(self, hexadecimal: str = "") -> None:
-        """Restore the result of hexadecimal(). Raises ValueError for anything else."""
+        """Restore a state from the result of hexadecimal(). Raises ValueError for any other text."""
         self.handle: Any = ffi.new("unitok_state *")
         if hexadecimal:
             data = bytes.fromhex(hexadecimal)
@@ -156,8 +156,8 @@ class Scratch:
         sampling: Any = None, documents: Offsets | None = None, prepared: bool = False,
     ) -> int:  # fmt: skip
         """Encode documents data[offsets[i]:offsets[i + 1]] into `ids`, fill id_offsets[0..n] and return the number of
-        ids. Raises CapacityError if `ids` may be too small; one id per byte and eod, plus ENCODE_SLACK, usually
-        suffices.
+        ids. Raises CapacityError if `ids` may be too small; a size of one id per byte and per eod, plus ENCODE_SLACK,
+        usually suffices.
 
         sampling   a result of sampling(): draw a sample of each document
         documents  with sampling: int64[n] document numbers; None if they are consecutive
@@ -194,7 +194,7 @@ class Scratch:
             return ids, id_offsets
 
     def encode_sections(self, sections: Sections, ids: Ids, id_offsets: Offsets) -> int:
-        """Like encode_batch for the sections of texts."""
+        """Like encode_batch, but for texts that are divided into sections."""
         n = len(sections.given)
         if int(sections.offsets[-1]) > len(sections.data) or len(id_offsets) <= n or ids.dtype != self._model.dtype:
             raise ValueError("a buffer is too small for these sections, or has the wrong dtype")

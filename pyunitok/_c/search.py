@@ -60,7 +60,7 @@ class TextCounter:
         return counts, approx
 
     def count_one(self, pieces: SearchPieces, text: bytes, max_work: int) -> tuple[int, bool]:
-        """Like count_text, for one text."""
+        """Like count_text, but for one text."""
         bounds, approx = ffi.new("int64_t[3]", [0, len(text), 0]), ffi.new("uint8_t *")
         data = buffer_of(text)
         call(self._count, pieces.handle, self.handle, data, bounds, 1, max_work, bounds + 2, approx)
@@ -139,11 +139,12 @@ class SearchShard(TextCounter):
         return bounds[2], bounds[3]
 
     def next(self, lo: int, hi: int, depth: int) -> tuple[U32, Offsets]:
-        """uint32[k] tokens and int64[k] counts: those that follow the first `depth` tokens of suffixes sa[lo:hi]."""
+        """uint32[k] and int64[k]: the tokens that follow the first `depth` tokens of suffixes sa[lo:hi], and their
+        counts."""
         return following(partial(lib.unitok_search_next, self.handle, lo, hi, depth), np.uint32)
 
     def previous(self, lo: int, hi: int, counts: Offsets) -> None:
-        """Add to counts, with an entry for each id, how often each token precedes the suffixes sa[lo:hi]."""
+        """Add to counts[id], for each id, how often it precedes the suffixes sa[lo:hi]."""
         assert len(counts) == ID_COUNTS[self._ids.itemsize]
         lib.unitok_search_previous(self.handle, lo, hi, pointer(counts, writable=True))
 
@@ -205,8 +206,8 @@ def sizes_of(ids: Tokens, sizes: U32, begins: Offsets, ends: Offsets) -> Offsets
 def contexts(
     ids: Tokens, data: Bytes, offsets: Offsets, hits: Runs, before: int, after: int
 ) -> tuple[Bytes, Offsets]:
-    """A text, and int64[3n + 1] offsets in it: the beginnings of the context before each hit, of the hit, and of the
-    context after it. `hits` is an array of HIT; see unitok_search_contexts."""
+    """A text, and int64[3n + 1] offsets in this text: for each hit, where the context before it, the hit itself and the
+    context after it begin. `hits` is an array of HIT; see unitok_search_contexts."""
     n, bounds = len(hits), np.empty(3 * len(hits) + 1, np.int64)
     is_inside = (hits["begin"] >= 0) & (hits["begin"] <= hits["token"]) & (hits["token"] <= hits["end"])
     is_inside &= (hits["end"] <= len(ids)) & (hits["n_bytes"] >= 0)

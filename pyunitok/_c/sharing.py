@@ -1,4 +1,4 @@
-"""Share work among threads, including the calling thread."""
+"""share_out() shares work among threads, including the calling thread."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class SuffixSorter:
 
 
 def suffix_rank(text: np.ndarray[Any, Any], rank: np.ndarray[Any, Any] | None, counts: np.ndarray[Any, Any]) -> int:
-    """Arguments: uint16[n] or uint32[n], uint32[n_ids] or None, uint64[n_ids]; see unitok_suffix_rank."""
+    """See unitok_suffix_rank. The arguments are uint16[n] or uint32[n], uint32[n_ids] or None, and uint64[n_ids]."""
     ids = (pointer(text, writable=True), len(text), text.itemsize)
     return int(lib.unitok_suffix_rank(*ids, optional(rank), pointer(counts, writable=True)))
 

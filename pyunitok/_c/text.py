@@ -34,8 +34,8 @@ class Normalizer:
         return self._normalize(text, compact, None)[0]
 
     def normalize_with_offsets(self, text: bytes, *, compact: bool = False) -> tuple[bytes, Offsets]:
-        """The result, and int64[len(result) + 1]: the offset in the text of each of its bytes. As in sentencepiece,
-        there are no offsets if the text consists only of spaces that are removed."""
+        """The normalized text, and int64[len(result) + 1]: for each of its bytes, the offset in `text`. As in
+        sentencepiece, there are no offsets if the text consists only of spaces that are removed."""
         out, offsets = self._normalize(text, compact, np.empty(2 * len(text) + 16, np.int64))
         assert offsets is not None
         return out, offsets[:0] if offsets[0] < 0 else offsets[: len(out) + 1].copy()
@@ -104,7 +104,7 @@ class Pattern:
         return np.resize(offsets, n + 1)
 
     def last_cut(self, text: memoryview) -> int:
-        """The last position where the text can be divided, whatever follows it; 0 if there is none."""
+        """The last position at which the text can be divided, whatever follows the text; 0 if there is none."""
         return int(lib.unitok_pattern_last_cut(self.handle, pointer(text), len(text)))
 
 
@@ -121,8 +121,8 @@ class Sections(NamedTuple):
 class Finder:
     """An immutable finder of added tokens: see csrc/text/added_tokens.c.
 
-    flags    uint8[n]: of enum unitok_token_flags
-    longest  bytes of the longest token
+    flags    uint8[n]: bits of enum unitok_token_flags
+    longest  the size of the longest token in bytes
     """
 
     __slots__ = ("handle", "longest")
@@ -135,7 +135,7 @@ class Finder:
         self.handle: Any = create("finder", data, pointer(offsets), pointer(numbers), pointer(bits), len(tokens))
 
     def matches(self, data: Any) -> bool:
-        """Whether a token occurs in the bytes, whatever its flags."""
+        """Whether any token occurs in the bytes, regardless of its flags."""
         return bool(lib.unitok_finder_matches(self.handle, ffi.from_buffer("uint8_t[]", data), len(data)))
 
     def reaches(self, text: Any, at: int) -> bool:
@@ -212,7 +212,7 @@ class JsonLines:
         return ffi.new("unitok_json_place *")
 
     def count(self, lines: Any, *, at_end: bool) -> Any:
-        """The place after the complete lines, assuming that all are valid: the end of the last one (.at), and the
+        """The place after the complete lines, assuming that all are valid: the end of the last line (.at), and the
         numbers of lines (.n_lines) and of non-blank lines (.n_docs). at_end: text after the last newline is a line."""
         place = self.new_place()
         lib.unitok_json_count(pointer(lines), len(lines), self._max_line_bytes, at_end, place)
@@ -237,7 +237,7 @@ class JsonLines:
 
 def json_merges(json: bytes) -> tuple[Packed, int] | None:
     """The merges in the list at the start of `json`, as alternating left and right sides, and the size of the list in
-    bytes. None if the list is invalid or unusual."""
+    bytes; None if the list is invalid or unusual."""
     text, bounds = np.empty(len(json), np.uint8), np.empty(len(json) // 2 + 1, np.int64)
     n_merges = ffi.new("int64_t *")
     n_bytes = lib.unitok_json_merges(
@@ -247,8 +247,8 @@ def json_merges(json: bytes) -> tuple[Packed, int] | None:
 
 
 def find_merges(pieces: Packed, sides: Packed) -> Offsets:
-    """int64[3 * n]: the indices of the pieces that are the left sides of n merges, then the right sides, then both
-    joined. Raises VocabularyError if a side of merge .item, or both joined, is not a piece."""
+    """int64[3 * n]: the indices of the pieces that are the left sides of n merges, then the right sides, then the two
+    sides joined. Raises VocabularyError if one of these strings of merge .item is not a piece."""
     n = len(sides) // 2
     found = np.empty(3 * n, np.int64)
     call(

@@ -68,7 +68,7 @@ class Units:
         return [data[begin:end] for begin, end in pairwise(bounds)]
 
     def take(self, order: Offsets) -> Units:
-        """The units with the numbers in `order`, in that order."""
+        """The units whose numbers are in `order`, in that order."""
         offsets = np.concatenate(([0], np.cumsum(np.diff(self.offsets)[order])))
         starts, data = self.offsets[:-1][order], np.empty(int(offsets[-1]), np.uint8)
         lib.unitok_gather(pointer(self.data), pointer(starts), pointer(offsets), len(order), pointer(data))
@@ -76,7 +76,7 @@ class Units:
 
 
 class Rules:
-    """Decides which strings may be pieces. flags: names from RULE_FLAGS."""
+    """The rules that decide which strings may be pieces. flags: names from RULE_FLAGS."""
 
     def __init__(self, flags: set[str], max_chars: int) -> None:
         self.handle: Any = create("rules", sum(RULE_FLAGS[name] for name in flags), max_chars)
@@ -124,7 +124,7 @@ class Counter:
         return export([self], 1)
 
     def chunks(self) -> Iterator[Units]:
-        """Like export(), in parts."""
+        """The units of export(), in chunks."""
         for begin in range(0, len(self), CHUNK_UNITS):
             yield _export([(self, begin, min(begin + CHUNK_UNITS, len(self)))], 1)
 
@@ -165,7 +165,7 @@ def shares(n: int, parts: int) -> list[tuple[int, int]]:
 
 @dataclass
 class SegmentStats:
-    """The fields of unitok_segment_stats."""
+    """The statistics of a Segmenter, with the fields of unitok_segment_stats."""
 
     n_bytes: int = 0
     n_lines: int = 0
@@ -183,7 +183,7 @@ class SegmentStats:
 class Segmenter:
     """Cuts lines into units and counts them in `counter`. Not thread-safe.
 
-    symbols     boundaries, like the delimiter
+    symbols     strings that are boundaries, as is the delimiter
     normalizer  None if the lines are already normalized
     """
 
@@ -205,7 +205,7 @@ class Segmenter:
 
     @property
     def counter(self) -> Counter:
-        """The counter, with everything counted so far."""
+        """The counter, which contains everything counted so far."""
         call(lib.unitok_segmenter_flush, self.handle)
         return self._counter
 

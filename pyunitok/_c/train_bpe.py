@@ -55,7 +55,7 @@ class BpeTrainer:
         return int(lib.unitok_bpe_trainer_memory_bytes(self.handle))
 
     def step(self, n_pieces: int, *, min_count: int, max_work: int) -> bool:
-        """Continue merging. Returns False once there are n_pieces pieces, or if no pair is left, which sets .done."""
+        """Continue merging. Returns False once there are n_pieces pieces, or once no pair is left, which sets .done."""
         self._share()
         done = ffi.new("int32_t *")
         n = int(lib.unitok_bpe_trainer_step(self.handle, n_pieces, min_count, max_work, done))

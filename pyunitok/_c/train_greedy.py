@@ -17,7 +17,7 @@ PAIRS: int = lib.UNITOK_GREEDY_PAIRS
 
 
 class GreedyRules(NamedTuple):
-    """Decides which strings may be pieces."""
+    """The rules that decide which strings may be pieces."""
 
     max_piece_bytes: int = 32
     max_run_bytes: int = 128  # for a piece that repeats one byte
@@ -55,7 +55,7 @@ class GreedyCounts:
         return self._round.pieces
 
     def count(self, data: Bytes, offsets: Offsets, flags: int) -> None:
-        """Count documents of one source."""
+        """Count the tokens in documents from one source."""
         call(lib.unitok_greedy_count, self._handle, pointer(data), pointer(offsets), len(offsets) - 1, flags)
 
     def end_source(self, weight: int, damping: int) -> None:

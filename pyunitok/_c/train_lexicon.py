@@ -128,13 +128,14 @@ class Lexicon:
     def expect_exact(
         self, model: Scored, units: Units, begin: int, end: int, expected: Floats, kept: KeptEdges | None = None
     ) -> None:
-        """Like expect, with the same rounding as sentencepiece."""
+        """Like expect, but with the same rounding as sentencepiece."""
         _call("expect_exact", *self._scored(model, kept), units.part(begin, end), pointer(expected))
 
     def paths(
         self, model: Scored, units: Units, begin: int, end: int, used: Floats | Doubles, kept: KeptEdges | None = None
     ) -> tuple[float, int]:
-        """Count in `used` the pieces on the best paths of units begin..end-1. Returns their total score and number."""
+        """Count in `used` the pieces on the best paths of units begin..end-1. Returns the total score of the paths and
+        the number of pieces."""
         score, tokens, part = ffi.new("double *"), ffi.new("int64_t *"), units.part(begin, end)
         _call("paths_" + _width(used), *self._scored(model, kept), part, pointer(used), score, tokens)
         return float(score[0]), int(tokens[0])
@@ -142,7 +143,7 @@ class Lexicon:
     def losses(
         self, model: Scored, begin: int, end: int, used: Floats | Doubles, total: float, losses: Floats | Doubles
     ) -> None:
-        """Compute the likelihood lost by removing each of the pieces begin..end-1."""
+        """For each of the pieces begin..end-1, compute the likelihood that is lost if the piece is removed."""
         lexicon, lattice, _, *scores = self._scored(model, None)
         _call(
             "losses_" + _width(used), lexicon, lattice, *scores, *self._list(), begin, end, pointer(used), total,
@@ -150,7 +151,7 @@ class Lexicon:
         )  # fmt: skip
 
     def parts(self, model: Scored, begin: int, end: int, parts: np.ndarray[Any, np.dtype[np.int32]]) -> None:
-        """Count the pieces on the best path that spells each of the pieces begin..end-1 without that piece itself."""
+        """For each of the pieces begin..end-1, count the pieces on the best path that spells it without itself."""
         lexicon, lattice, _, *scores = self._scored(model, None)
         _call(
             "parts_" + _width(model.scores), lexicon, lattice, *scores[:2], *self._list(), begin, end, pointer(parts)

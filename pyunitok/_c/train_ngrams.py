@@ -49,7 +49,7 @@ class NgramTable:
         return self._next(ffi.new("unitok_ngram_place *"), len(self))
 
     def chunks(self) -> Iterator[Units]:
-        """Like export(), in parts."""
+        """The n-grams of export(), in chunks."""
         place = ffi.new("unitok_ngram_place *")
         while len(part := self._next(place, CHUNK_NGRAMS)):
             yield part
@@ -89,7 +89,7 @@ class NgramModel:
 
     @property
     def memory_bytes(self) -> int:
-        """Valid after the first pass."""
+        """The memory that the finished model uses; valid after the first pass."""
         return int(lib.unitok_ngram_model_memory_bytes(self.handle))
 
     def finish(self) -> None:
@@ -118,7 +118,7 @@ class NgramModel:
 
     @classmethod
     def load(cls, order: int, arrays: Mapping[str, np.ndarray[Any, Any]], total: int) -> NgramModel:
-        """A finished model with the arrays() of another one. Raises ValueError if they are invalid."""
+        """A finished model made from the arrays() of another model. Raises ValueError if they are invalid."""
         few, slots, n_slots, large = (arrays[name] for name in ("few", "slots", "n_slots", "large"))
         if len(few) != N_FEW or len(n_slots) != MAX_ORDER + 1 or n_slots.min() < 0 or n_slots.sum() != len(slots):
             raise ValueError("not the n-grams of a model")

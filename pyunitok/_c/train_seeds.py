@@ -17,7 +17,7 @@ class Seeds:
         self._keep = rules
 
     def step(self, budget: int = 1 << 23) -> float:
-        """Continue preparing the parts. Returns the progress, 1 at the end."""
+        """Continue preparing the parts. Returns the progress, which is 1 at the end."""
         progress = ffi.new("double *")
         call(lib.unitok_seeds_step, self.handle, budget, progress)
         return float(progress[0])
@@ -27,7 +27,8 @@ class Seeds:
         return int(lib.unitok_seeds_parts(self.handle))
 
     def add_leaves(self, min_leaf: int, counters: Sequence[Counter], budget: int = 1 << 23) -> bool:
-        """Add more units that no counter contains to the first counter. Returns True at the end. Not with compat."""
+        """Continue adding units that no counter contains to the first counter. Returns True at the end. Must not be
+        called with compat."""
         done = ffi.new("int32_t *")
         handles = ffi.new("unitok_counter *[]", [counter.handle for counter in counters])
         call(lib.unitok_seeds_leaves, self.handle, min_leaf, budget, handles, len(counters), done)
@@ -46,5 +47,5 @@ class SeedFinder:
         call(lib.unitok_seed_finder_add, self.handle, part)
 
     def finish(self, counter: Counter) -> None:
-        """Count the strings found."""
+        """Add the strings found, with their counts, to `counter`."""
         call(lib.unitok_seed_finder_finish, self.handle, counter.handle)

@@ -1,4 +1,4 @@
-"""Bindings for csrc/unitok_clean.h: repeats of tokens."""
+"""Bindings for the repeats of tokens in csrc/unitok_clean.h."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class TokenWindows:
     """Finds the windows of n_tokens tokens that may occur more than once; see csrc/unitok_clean.h.
 
     ids      the tokens of all documents
-    ends     int64[documents]: the end of each in `ids`, ascending
-    n_after  tokens at the end of each document that belong to no window
+    ends     int64[documents]: the end of each document in `ids`, ascending
+    n_after  the number of tokens at the end of each document that belong to no window
     """
 
     def __init__(self, n_tokens: int, ids: Ids, ends: Int64s, n_after: int, seed: int, counter_bytes: int) -> None:
@@ -32,14 +32,15 @@ class TokenWindows:
         lib.unitok_windows_count(self._handle, *self._arguments, begin, end)
 
     def find(self, begin: int, end: int) -> Records:
-        """The records of those windows that may occur more than once. All windows must have been counted."""
+        """The records of the windows that begin with tokens begin..end - 1 and may occur more than once. All windows
+        must have been counted."""
         ret = np.empty(end - begin + 1, RECORD)
         buffer = ffi.from_buffer("unitok_anchor[]", ret, require_writable=True)
         n = lib.unitok_windows_find(self._handle, *self._arguments, begin, end, buffer)
         return ret[:n]
 
     def are_equal(self, pairs: Records) -> bool:
-        """Whether the windows at the `key` and the `place` of each pair are equal."""
+        """Whether, in each of the pairs, the windows that begin at `key` and at `place` are equal."""
         buffer = ffi.from_buffer("unitok_anchor[]", pairs)
         n: int = lib.unitok_windows_differ(self._handle, self._arguments[0], len(self._ids), buffer, len(pairs))
         return n == len(pairs)

@@ -469,7 +469,8 @@ class _State:
 
     @classmethod
     def of(cls, job: Deduplication, values: dict[str, Any] | None) -> _State:
-        """The state at the beginning, or that of to_json(). OutputError if the values are damaged."""
+        """The state at the beginning, or the state restored from to_json(). Raises OutputError if the values are
+        damaged."""
         if values is None:
             return cls()
         try:

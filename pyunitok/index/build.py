@@ -100,8 +100,8 @@ def build_index(
     on_progress       called from the calling thread
 
     Repeating the call resumes an interrupted build and does not change a finished index. With add, repeating the last
-    addition has no effect. Raises OutputError if the token files are incompatible or the folder holds another index;
-    LimitError if there is too little memory, or a document does not fit in a shard.
+    addition has no effect. Raises OutputError if the token files are incompatible or the folder contains a different
+    index, and LimitError if there is too little memory or a document does not fit in a shard.
 
         pyunitok.build_index(["a.u16", "b.u16"], "idx")
     """

@@ -93,7 +93,7 @@ def plan_index(
 
     existing  the manifest of the index to add to
 
-    OutputError if the token files are incompatible or cannot be indexed.
+    Raises OutputError if the token files are incompatible or cannot be indexed.
     """
     arrays = [open_indexable(path, model) for path in paths]
     model = {} if arrays[0].manifest is None else dict(arrays[0].manifest.model)

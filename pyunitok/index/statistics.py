@@ -38,7 +38,7 @@ def association(together: Floats, f_x: float, f_y: Floats, n: float, window: flo
     """
     o, f_y = np.asarray(together, np.float64), np.asarray(f_y, np.float64)
     e = f_x * f_y * window / n
-    near = f_x * window  # all words in windows
+    near = f_x * window  # the number of words in all windows
     table = ((o, e), (near - o, near - e), (f_y - o, f_y - e), (n - near - f_y + o, n - near - f_y + e))
     likelihood = np.sum([_terms(*cell) for cell in table], axis=0)
     return {

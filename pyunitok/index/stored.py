@@ -41,8 +41,8 @@ def drop_token_files(folder: Path, *, model: Any = None, on_share: OnShare = lam
 
     on_share  called with the share of the tokens compared so far
 
-    OutputError, before anything is removed, if a token file has no manifest, another index refers to it, or the index
-    does not contain exactly its tokens.
+    Raises OutputError, before anything is removed, if a token file has no manifest, if another index refers to it, or
+    if the index does not contain exactly its tokens.
     """
     index = open_shards(folder, model=model)
     manifest = index.manifest
@@ -85,7 +85,7 @@ def restore_token_files(folder: Path, out: Path, *, overwrite: bool = False, on_
 
     out  the token file; if there are several, a folder, in which they keep their names
 
-    OutputError if a file exists, or the tokens do not match the hashes in the manifest of the token file.
+    Raises OutputError if a file exists, or if the tokens do not match the hashes in the manifest of the token file.
     """
     index = open_shards(folder)
     if index.manifest.compact is None:

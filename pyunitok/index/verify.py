@@ -45,7 +45,7 @@ def verify(
     model    replaces the model that the manifest names; if there is neither, ids are not checked
     threads  all cores by default
 
-    OutputError if the file or its manifest is missing; InputError if an input cannot be read.
+    Raises OutputError if the file or its manifest is missing, and InputError if an input cannot be read.
 
         if problems := pyunitok.verify("ids.u16", inputs=True):
             raise SystemExit("\\n".join(problems))

@@ -22,13 +22,13 @@ from pyunitok.index.word_query import WordQuery
 from pyunitok.index.word_shard import WordShard
 
 MAX_COMBINATIONS = 1 << 18
-SCAN_SHARE = 1 / 1024  # of the words; if the rarest place has a larger share, all are read
+SCAN_SHARE = 1 / 1024  # if the rarest place accepts a larger share of the words, all words are read
 READ_COST = 4  # reading an occurrence costs a quarter as much as searching for a combination
 
 
 @dataclass
 class ShardMatches:
-    """The matches in a shard: suffixes lo[k]:hi[k] of its suffix array, which have `span` words; or, if lo is None,
+    """The matches in a shard: the first `span` words of suffixes lo[k]:hi[k] of its suffix array; or, if lo is None,
     words begins[k]:ends[k], ascending."""
 
     shard: WordShard
@@ -72,7 +72,7 @@ Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 def find_words(shard: WordShard, query: WordQuery) -> ShardMatches:
-    """All matches in a shard. Each begins at a different word, and is the shortest match there."""
+    """All matches in a shard. Each match begins at a different word, and is the shortest that begins there."""
     intervals = [shard.interval(ids) for ids in query.places]
     occurring = [np.flatnonzero(hi > lo) for lo, hi in intervals]
     sizes = [int((hi - lo).sum()) for lo, hi in intervals]

@@ -52,7 +52,7 @@ def _frequent(shard: WordShard, n: int, least: int) -> Int64s:
 
 
 def _rows(shard: WordShard, n: int) -> Iterator[Int64s]:
-    """Yields the first n words of suffixes in order; 0 after the end of a document."""
+    """Yields the first n words of suffixes, in suffix order; words after the end of a document are 0."""
     for at in range(int(shard.starts[1]), len(shard), READ):
         places = shard.positions(np.arange(at, min(len(shard), at + READ)))
         columns = [shard.at(places)]

@@ -3,7 +3,7 @@ r"""Word queries: parse_words() turns a query into the words that each of its pl
     the [0-3] quick|lazy fox        places   the │ quick, lazy │ fox
                                     gaps         0-3           0
 
-A query consists of items separated by white space. Between two of them, [n] or [m-n] stands for this many other words.
+A query consists of items separated by white space. Between two items, [n] or [m-n] stands for that many other words.
 Alternatives are separated by |. Without wildcards or a regular expression, an item is divided into words like any text,
 so that "don't" is don followed by t.
 """
@@ -50,7 +50,8 @@ EXACT = WordOptions()
 
 @dataclass
 class WordQuery:
-    """places[k]: the ids that place k accepts, ascending; gaps[k]: how many words may be between places k and k + 1."""
+    """A parsed query. places[k]: the ids that place k accepts, ascending; gaps[k]: the minimum and the maximum number
+    of words between places k and k + 1."""
 
     places: list[Int64s]
     gaps: list[tuple[int, int]]
@@ -91,7 +92,7 @@ def parse_words(text: str, lexicon: WordLexicon, options: WordOptions) -> WordQu
 
 
 def _places(item: str, lexicon: WordLexicon, options: WordOptions) -> list[Int64s]:
-    """The ids that each place of an item accepts; usually it is only one place."""
+    """The ids that each place of an item accepts; an item usually has one place."""
     if options.regex:
         return [lexicon.regex(item, options.folding)]
     alternatives = item.split("|")

@@ -23,15 +23,14 @@ from pyunitok.index.word_matches import ShardMatches
 from pyunitok.index.word_shard import WordShard
 from pyunitok.index.words import WordIndex, WordMatches
 
-N_EXTENDED = 12  # words of a sequence that runs are extended to; longer ones are compared
-MAX_COMPARED = 4096  # occurrences of the first words of a sequence; if there are more, runs are extended
-BLOCK = 64  # words compared at a time
+N_EXTENDED = 12  # runs are extended to this many words; the further words of a longer sequence are compared
+MAX_COMPARED = 4096  # if the first words of a sequence have more occurrences than this, runs are extended further
+BLOCK = 64  # the number of words compared at a time
 NONE = np.empty(0, np.int64)
 
 
 class SuffixRuns(NamedTuple):
-    """Suffixes lo[k]:hi[k] of a shard, which begin with a sequence of words; owners[k] is the number of the sequence.
-    Ordered by owner."""
+    """Runs of suffixes: suffixes lo[k]:hi[k] of a shard begin with sequence owners[k] of words. Ordered by owner."""
 
     owners: Int64s
     lo: Int64s
@@ -62,8 +61,8 @@ class WordSequences:
         self._first, self._last = _ranges(words, index.lexicon)
 
     def windows(self, n: int) -> tuple[Int64s, Int64s, list[SuffixRuns]]:
-        """Sequences of n words. Returns int64[texts + 1], which of them belong to each text, their counts, and their
-        runs in each shard."""
+        """Look up all sequences of n words. Returns (offsets, counts, runs): sequences offsets[k]..offsets[k + 1] - 1
+        are in text k, counts are by sequence, and runs are by shard."""
         sizes = np.maximum(0, np.diff(self.starts) - n + 1)
         offsets = np.cumsum(np.append(0, sizes))
         firsts = np.arange(offsets[-1]) + np.repeat(self.starts[:-1] - offsets[:-1], sizes)
@@ -83,8 +82,8 @@ class WordSequences:
         ]
 
     def extended(self, shard: WordShard, firsts: Int64s, lengths: Int64s) -> tuple[Int64s, SuffixRuns]:
-        """For sequences of lengths[k] words from word firsts[k] on: how many words from there on occur, and the runs of
-        those that occur completely."""
+        """Look up sequences of lengths[k] words that begin at word firsts[k]. Returns how many words of each occur
+        together from its first word on, and the runs of the sequences that occur completely."""
         reached, done = np.zeros(len(firsts), np.int64), [SuffixRuns(NONE, NONE, NONE)]
         owners = np.flatnonzero((lengths > 0) & (self._last[firsts] >= self._first[firsts]))
         sizes = self._last[firsts[owners]] - self._first[firsts[owners]] + 1
@@ -103,12 +102,12 @@ class WordSequences:
         return reached, SuffixRuns(owners, lo, hi).at(np.argsort(owners, kind="stable"))
 
     def _next(self, shard: WordShard, runs: SuffixRuns, firsts: Int64s, depth: int) -> SuffixRuns:
-        """The runs with one more word."""
+        """The runs extended by one word."""
         at = firsts[runs.owners] + depth
         first, last = self._first[at], self._last[at]
         lo, hi = shard.narrowed(runs.lo, runs.hi, depth, first, last)
         found = SuffixRuns(runs.owners, lo, hi)
-        is_mixed = (hi - lo > 1) & (last > first)  # perhaps of several spellings
+        is_mixed = (hi - lo > 1) & (last > first)  # these runs may contain several spellings
         parts = [found.at(np.flatnonzero((hi > lo) & ~is_mixed))]
         mixed = found.at(np.flatnonzero(is_mixed))
         while len(mixed.owners):
@@ -119,7 +118,7 @@ class WordSequences:
         return SuffixRuns(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
     def compared(self, number: int, runs: SuffixRuns, first: int, last: int) -> ShardMatches:
-        """The occurrences in a shard of words first to last - 1, of which `runs` have the first N_EXTENDED."""
+        """The occurrences of words first to last - 1 in a shard. `runs` are those of the first N_EXTENDED words."""
         shard, depth = self.shards[number], min(last - first, N_EXTENDED)
         firsts = np.array([first])
         runs = SuffixRuns(np.zeros_like(runs.owners), runs.lo, runs.hi)
@@ -156,7 +155,7 @@ class SequenceSearch:
 
 
 def _ranges(words: list[str], lexicon: WordLexicon) -> tuple[Int64s, Int64s]:
-    """The first and the last id of the words that equal each word without case; 1 and 0 if there are none."""
+    """For each word, the first and the last id of the words that equal it if case is ignored; 1 and 0 if none does."""
     known: dict[str, tuple[int, int]] = {}
     for word in words:
         form = CASE.of(word)

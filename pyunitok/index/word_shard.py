@@ -52,7 +52,7 @@ def open_words(folder: Path, manifest: IndexManifest) -> tuple[WordLexicon, list
 
 
 def columns_problems(folder: Path, manifest: IndexManifest) -> list[str]:
-    """The problems of the files of columns in an index, one sentence each."""
+    """One sentence for each damaged file of columns in an index."""
     problems = []
     kinds = {path: SHARD if path.name[0].isdigit() else LEXICON for path in sorted(folder.glob("*.words"))}
     for path, kind in kinds.items():
@@ -69,7 +69,7 @@ def columns_problems(folder: Path, manifest: IndexManifest) -> list[str]:
 
 
 class WordShard:
-    """Arrays are memory maps, and methods check what they read from them.
+    """The words of a shard, and their suffix array. Arrays are memory maps; methods check the values that they read.
 
     words   uint32[n]: the words, and a 0 after each document
     sa      uint32[n]: the suffix array of `words`
@@ -105,7 +105,7 @@ class WordShard:
         return sizes
 
     def at(self, places: Int64s) -> Int64s:
-        """The words at these places, which may be out of range: 0 there."""
+        """The words at these places; 0 for a place that is out of range."""
         inside = (places >= 0) & (places < len(self.words))
         found: Int64s = np.zeros(len(places), np.int64)
         if len(self.words):
@@ -121,14 +121,14 @@ class WordShard:
             raise self.damaged()
 
     def positions(self, ranks: Int64s) -> Int64s:
-        """The places of the suffixes of these ranks."""
+        """The places at which the suffixes of these ranks begin."""
         found: Int64s = self.sa[ranks].astype(np.int64)
         if len(found) and int(found.max()) >= len(self.words):
             raise self.damaged()
         return found
 
     def interval(self, ids: Int64s) -> tuple[Int64s, Int64s]:
-        """The suffixes that begin with each id."""
+        """(lo, hi): suffixes lo[k]:hi[k] begin with ids[k]."""
         lo: Int64s = self.starts[ids].astype(np.int64)
         hi: Int64s = self.starts[ids + 1].astype(np.int64)
         return lo, hi
@@ -141,8 +141,8 @@ class WordShard:
     def narrowed(
         self, lo: Int64s, hi: Int64s, depth: int, ids: Int64s, last: Int64s | None = None
     ) -> tuple[Int64s, Int64s]:
-        """The suffixes among lo[k]:hi[k], which have `depth` words in common, that continue with ids[k], or with a word
-        from ids[k] to last[k]."""
+        """(lo, hi): the suffixes among lo[k]:hi[k], whose first `depth` words are equal, that continue with ids[k] or,
+        if `last` is given, with an id from ids[k] to last[k]."""
         found = narrowed(self.words, self.sa, lo, hi, depth, ids, ids if last is None else last)
         if found is None:
             raise self.damaged()

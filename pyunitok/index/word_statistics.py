@@ -25,14 +25,18 @@ from pyunitok.index.word_query import EXACT, WordOptions
 
 MAX_WINDOW = 50
 MAX_PARTS = 10_000
-RANGES = 1 << 12  # of documents, counted per call
+RANGES = 1 << 12  # ranges of documents counted per call
 KEYNESS = ("log_likelihood", "simple_maths", "diff", "log_ratio")
 
 
 @dataclass(frozen=True)
 class StatisticsTable:
-    """Rows, each {"text": word, "count": ..., measure: value, ...}, in the order of a measure; the number of rows
-    without the limit; and whether counts are scaled from a sample."""
+    """A table of words.
+
+    rows      {"text": word, "count": ..., measure: value, ...} for each word, in the order of a measure
+    distinct  the number of rows without the limit
+    approx    True if counts are scaled from a sample
+    """
 
     rows: list[dict[str, Any]]
     distinct: int
@@ -145,7 +149,7 @@ def counts_in(index: Index, chosen: Mask) -> Int64s:
 
 
 def _counts_elsewhere(index: Index, other: Index) -> Int64s:
-    """How often each word of an index occurs in another one."""
+    """How often each word of an index occurs in another index."""
     lexicon = other.words.lexicon
     numbers = {word: id_ for id_, word in enumerate(lexicon.words(range(len(lexicon)))) if id_}
     ids = np.array([numbers.get(word, 0) for word in index.words.lexicon.words(range(len(index.words.lexicon)))])
@@ -156,7 +160,7 @@ def _counts_elsewhere(index: Index, other: Index) -> Int64s:
 
 
 def _folded(index: Index, folding: Folding, *counts: Int64s) -> list[Int64s]:
-    """The counts, where the first of several words that are equal under this folding has the sum of their counts."""
+    """The counts, with the counts of words that are equal under this folding added to the first of these words."""
     if folding == Folding():
         return list(counts)
     first = index.words.lexicon.first_equal(folding)
@@ -166,7 +170,7 @@ def _folded(index: Index, folding: Folding, *counts: Int64s) -> list[Int64s]:
 def _table(
     index: Index, ids: Int64s, columns: dict[str, Any], by: Any, limit: int | None, approx: bool, folding: Folding
 ) -> StatisticsTable:  # fmt: skip
-    """Represents words that were counted as one by the most frequent of them."""
+    """Make the table. Words that were counted as one appear in their most frequent form."""
     order = np.lexsort((ids, -by))[:limit]
     lexicon, texts = index.words.lexicon, index.words.lexicon.words(ids[order])
     if folding != Folding():
@@ -203,7 +207,7 @@ def dispersion(
 
 
 def _places(index: Index, query: str, options: WordOptions) -> tuple[Int64s, Int64s]:
-    """The number of the first word of each match among all words of the index, ascending, and the documents."""
+    """For each match, the place of its first word among all words of the index, ascending, and its document."""
     words, found = index.words, index.words.matches(query, options)
     before = np.cumsum(np.append(0, words.document_sizes))
     places, documents = [np.empty(0, np.int64)], [np.empty(0, np.int64)]

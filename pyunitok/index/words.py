@@ -19,8 +19,8 @@ from pyunitok.index.word_ngrams import frequent_ngrams
 from pyunitok.index.word_query import EXACT, WordOptions, parse_words
 from pyunitok.index.word_shard import WordShard, open_words
 
-SORT_WORDS = 4  # the words next to a hit that "R1" and "L1" sort by
-MAX_READ = 1_000_000  # maximum matches that next and previous read; if there are more, a sample
+SORT_WORDS = 4  # the number of words next to a hit that "R1" and "L1" compare
+MAX_READ = 1_000_000  # the maximum number of matches that next and previous read; if there are more, they read a sample
 MIN_TOKENS = 64  # read at a time to find words
 
 
@@ -90,7 +90,7 @@ class WordIndex:
         self.lexicon, self.shards, self.is_current = open_words(index.folder, index.manifest)
 
     def check(self) -> None:
-        """InputError if the index has changed since its words were stored."""
+        """Raise InputError if the index has changed since its words were stored."""
         if not self.is_current:
             raise InputError(
                 f"{self._index.folder} has changed since its words were stored; update them with "
@@ -115,7 +115,7 @@ class WordIndex:
     # ------------------------------------------------------------------------------------------ counting, finding ---
 
     def matches(self, query: str, options: WordOptions = EXACT) -> WordMatches:
-        """All matches; other methods turn them into hits, documents and neighbours."""
+        """All matches of a query, which other methods turn into hits, documents and neighbours."""
         self.check()
         parsed = parse_words(query, self.lexicon, options)
         return WordMatches([find_words(shard, parsed) for shard in self.shards])
@@ -150,7 +150,8 @@ class WordIndex:
         return shards, begins, ends
 
     def _beside(self, shards: Int64s, begins: Int64s, ends: Int64s, order: str) -> list[Int64s]:
-        """Sort keys: the words next to each match, the nearest last. Ids are in alphabetical order."""
+        """Sort keys for np.lexsort: the ids of the words next to each match, the nearest last. Ids are in alphabetical
+        order."""
         keys = []
         alive = np.ones(len(shards), np.bool_)
         for distance in range(SORT_WORDS):
@@ -164,7 +165,7 @@ class WordIndex:
         return keys[::-1]
 
     def documents(self, query: str, options: WordOptions = EXACT) -> DocumentHits:
-        """The documents with matches, and how many. Reads all matches."""
+        """The documents with matches, and the number of matches in each. Reads all matches."""
         return self.documents_of(self.matches(query, options))
 
     def documents_of(self, found: WordMatches) -> DocumentHits:
@@ -211,8 +212,9 @@ class WordIndex:
     def frequencies(
         self, query: str | None = None, limit: int | None = None, options: WordOptions = EXACT
     ) -> WordCounts:
-        """The words of the index, or those that match a query of one word, most frequent first. With ignore_case or
-        ignore_accents, words that are then equal are counted as one, which is shown as its most frequent form."""
+        """The words of the index, or the words that match a query of one word, most frequent first. With ignore_case or
+        ignore_accents, words that differ only in case or accents are counted as one and shown in their most frequent
+        form."""
         self.check()
         counts = np.array(self.lexicon.counts)
         counts[0] = 0
@@ -228,7 +230,7 @@ class WordIndex:
         return self._counted(counts, self.n_words, limit, False)
 
     def ngrams(self, n: int, min_count: int = 2, limit: int | None = None) -> WordCounts:
-        """The sequences of n words of one document that occur at least min_count times, most frequent first. Reads the
+        """The sequences of n words within documents that occur at least min_count times, most frequent first. Reads the
         suffix arrays, a few million words per second. `total` and `share` count the sequences found."""
         self.check()
         if n < 1 or min_count < 1:

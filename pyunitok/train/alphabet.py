@@ -32,7 +32,11 @@ class Alphabet:
 
 
 def choose(by_char: Counts, spec: Any, *, may_be_empty: bool = False) -> Alphabet:
-    """by_char: the count of each code point. may_be_empty: automatic coverage accepts a text without characters."""
+    """Choose the characters of a model.
+
+    by_char       the count of each code point
+    may_be_empty  accept a text without characters if coverage is automatic
+    """
     by_char = by_char.copy()
     by_char[0] = 0
     total = int(by_char.sum())
@@ -64,7 +68,7 @@ def choose(by_char: Counts, spec: Any, *, may_be_empty: bool = False) -> Alphabe
 
 
 def check_capacity(alphabet: Alphabet, n_meta: int, spec: Any) -> None:
-    """TrainingError if characters and symbols alone exceed vocab_size."""
+    """Raise TrainingError if characters and symbols alone exceed vocab_size."""
     needed = len(alphabet.required) + n_meta
     if needed > spec.vocab_size:
         raise TrainingError(

@@ -24,7 +24,7 @@ RESERVED = "\u2585".encode()
 
 
 def from_files(paths: Sequence[str | bytes]) -> Iterator[Batch]:
-    """Blocks of complete lines. TrainingError for a file that cannot be read."""
+    """Blocks of complete lines. Raises TrainingError if a file cannot be read."""
     for path in map(os.fsdecode, paths):
         rest = b""
         try:

@@ -43,7 +43,7 @@ class Option(NamedTuple):
     is_hidden: bool = False
 
     def check(self, value: Any) -> None:
-        """OptionError if the value is invalid."""
+        """Raise OptionError if the value is invalid."""
         if isinstance(self.type, tuple) and value is not None and value not in self.type:
             raise OptionError(f"{self.name} must be one of {', '.join(self.type)}, not {value!r}")
         if self.most is not None and not (self.least or 0) <= value <= self.most:

@@ -20,7 +20,8 @@ LOG_RATIO = 4  # largest vocabulary / smallest, above which the axis of sizes is
 
 
 def write(trained: Trained, path: Path, title: str, how: Sequence[tuple[str, str]] = ()) -> None:
-    """how: rows about the command line. OutputError if matplotlib is not installed or the file cannot be written."""
+    """Write the report. how: rows about the command line. Raises OutputError if matplotlib is not installed or the file
+    cannot be written."""
     svg = page.image(draw(trained), "svg")
     parts = [
         page.picture(svg, "Charts of density by vocabulary size, piece lengths and piece frequencies"),

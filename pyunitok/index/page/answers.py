@@ -34,11 +34,11 @@ from pyunitok.index.page.word_requests import WORD_REQUESTS
 from pyunitok.index.trace import as_json
 from pyunitok.index.trace import trace as traced
 
-MAX_QUERIES = 10  # compared at once
+MAX_QUERIES = 10  # the most queries that a request compares
 N_EXAMPLES, N_TRIED, EXAMPLE_TOKENS = 5, 40, 100
 MAX_TRACED = 50  # documents shown for each span of a traced text
-WINDOW_BYTES = 20_000  # maximum bytes of a document per request
-TOKENS_PER_STEP = 1 << 16  # C adds up the bytes of each step; only the step with the target is searched in Python
+WINDOW_BYTES = 20_000  # the maximum bytes of a document per request
+TOKENS_PER_STEP = 1 << 16  # C adds up the bytes of each step; Python searches only the step that contains the target
 
 
 def shown(text: bytes) -> str:
@@ -268,7 +268,7 @@ def rows_of(answer: Answer) -> list[dict[str, Any]]:
 
 
 def ask(index: Index, name: str, parameters: Parameters) -> Answer:
-    """Call an API function by name. BadRequest if a parameter is invalid."""
+    """Call an API function by name. Raises BadRequest if a parameter is invalid."""
     try:
         return ANSWERS[name](index, parameters)
     except (LimitError, PatternError) as error:

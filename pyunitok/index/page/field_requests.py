@@ -25,8 +25,8 @@ from pyunitok.index.page.word_requests import options_of
 
 
 def _query(index: Index, parameters: Parameters, samples: bool) -> tuple[Any, Any, Any]:
-    """Returns (query, conditions, options for words or None). BadRequest if it has too many hits to read; `samples` is
-    explained in check_hits."""
+    """Returns (query, conditions, options for words or None). Raises BadRequest if the query has too many hits to read.
+    samples: see check_hits."""
     where, text = conditions_of(parameters), text_of(parameters)
     if not number(parameters, "words", 0, 1):
         check_hits(index, index.count(text), samples=samples)

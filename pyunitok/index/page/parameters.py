@@ -11,7 +11,7 @@ MAX_QUERY_BYTES = 10_000
 MAX_LIMIT = 1_000
 MAX_CONDITIONS = 10
 MAX_CONTEXT = 500  # characters on either side of a hit
-MAX_SCANNED = 5_000_000  # the maximum hits that a request sorts or counts by source, which takes about a second
+MAX_SCANNED = 5_000_000  # the most hits that a request sorts or counts by source, which takes about a second
 
 Parameters = Mapping[str, Sequence[str]]
 Answer = dict[str, Any]
@@ -55,7 +55,7 @@ def conditions_of(parameters: Parameters, name: str = "where") -> list[str]:
 
 
 def check_hits(index: Index, n_hits: int, *, samples: bool = False) -> None:
-    """BadRequest if a request would read too many hits.
+    """Raise BadRequest if a request would read too many hits.
 
     samples  whether it reads only a sample of the hits in a compact index, which locates them slowly
     """

@@ -24,7 +24,7 @@ from pyunitok.index.page.parameters import (
 
 MAX_CLAUSES, MAX_TERMS = 10, 20
 MAX_GRAM_TOKENS = 20_000_000  # the size of the largest index whose n-grams are counted while the user waits
-LEAST_WORK = 100_000  # the least budget of a search in one shard, about 0.1 ms
+LEAST_WORK = 100_000  # the smallest budget of a search in one shard, about 0.1 ms
 
 
 def all_of(index: Index, parameters: Parameters) -> Answer:
@@ -77,7 +77,7 @@ def spans(index: Index, parameters: Parameters) -> Answer:
 
 
 def _share_of_work(index: Index, n_searches: int) -> int:
-    """The budget of each of many searches. Most take a few microseconds."""
+    """The budget of each of many searches, most of which take a few microseconds."""
     return min(index.max_work, max(LEAST_WORK, index.max_work // max(1, n_searches)))
 
 
