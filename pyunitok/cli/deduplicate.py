@@ -37,7 +37,7 @@ REPEATS = ("min_bytes", "min_words", "keep", "cut", "max_share", "min_left", "do
               help="Write a JSON line with the removed bytes of each document to FILE.")  # fmt: skip
 @click.option("--json", "json_path", metavar="FILE", help="Write the summary as JSON to FILE.")
 @click.option("--tmp", metavar="FOLDER", type=click.Path(),
-              help="Folder for temporary files, 3 bytes per byte of text; by default, that of CLEAN.")  # fmt: skip
+              help="Folder for temporary files, 3 bytes per byte of text; by default, next to CLEAN.")  # fmt: skip
 @click.option("--ray", metavar="auto|local|ADDRESS",
               help="Find repeats on a Ray cluster whose machines share the temporary files.")  # fmt: skip
 @running_options

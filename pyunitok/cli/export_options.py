@@ -19,7 +19,7 @@ def _option(name: str, text: str, **settings: Any) -> Any:
 def export_options(command: Any) -> Any:
     """Add these options to a command."""
     for option in reversed((
-        click.option("--name", help="Base name of the files; by default, that of the token file."),
+        click.option("--name", help="Base name of the files; by default, the name of the token file."),
         click.option("--copy", is_flag=True, help="Copy tokens even if a link is possible."),
         _option("val_fraction", "put the last documents, with this share of the tokens, into val.bin.",
                 type=click.FloatRange(0, 1, max_open=True), metavar="SHARE"),

@@ -30,7 +30,7 @@ COMPACT_OPTIONS = ("block", "locate_every", "extract_every", "count_only")
     help="Sort by token bytes (the default, fastest for text queries) or by token ids.",
 )  # fmt: skip
 @click.option("--compact", is_flag=True, help="Build compressed suffix arrays: a quarter of the size, 3 times slower.")
-@click.option("--block", type=click.Choice(["128", "64"]), help="With --compact: 64 is faster but takes 5 % more.")
+@click.option("--block", type=click.Choice(["128", "64"]), help="With --compact: 64 is faster but 5 % larger.")
 @click.option(
     "--locate-every", type=click.IntRange(1, 1024), metavar="N",
     help="With --compact: store the position of every N-th token (a power of two).  [default: 32]",
@@ -45,7 +45,8 @@ COMPACT_OPTIONS = ("block", "locate_every", "extract_every", "count_only")
 @click.option("--fields", metavar="NAMES", help="Also store metadata fields, such as lang,year.")
 @click.option("--left", is_flag=True, help="Also store the token before each suffix, 2 bytes per token.")
 @click.option(
-    "--max-memory", "max_memory_bytes", type=SIZE, help="Memory limit, such as 8G; by default, half of the machine's.",
+    "--max-memory", "max_memory_bytes", type=SIZE,
+    help="Memory limit, such as 8G; by default, half of the machine's memory.",
 )  # fmt: skip
 @click.option("--shard-tokens", type=SIZE, help="Maximum shard size; by default, half of what fits in memory.")
 @click.option("--threads", type=click.IntRange(1), help="Maximum shards sorted in parallel; by default, one per core.")

@@ -15,7 +15,8 @@ FILTERED = ("hits", "count", "documents", *FIELD_QUERIES)
 OPTIONS = (
     click.option(
         "--where", metavar="CONDITION", multiple=True,
-        help="Search only documents where this holds, such as lang=de or 'year>=1990'. May be repeated; all must hold.",
+        help="Search only documents that meet this condition, such as lang=de or 'year>=1990'. May be repeated; all"
+        " conditions must hold.",
     ),
     click.option(
         "--by", metavar="FIELD", help="Count hits per value of FIELD (@file: per input file), also per million words."

@@ -47,7 +47,7 @@ def trace(
     """Show which parts of FILE also occur in an index, and in which documents.
 
     FILE is a text, such as the answer of a language model; - is stdin. Spans are as long as possible and match byte for
-    byte. The rarest are shown. A match does not prove that the text comes from that document.
+    byte. The rarest spans are shown. A match does not prove that the text comes from that document.
 
     \b
     Examples:

@@ -72,11 +72,13 @@ json_option = click.option("--json", "json_path", metavar="FILE", help="Write th
 @click.option("--remove-unused", multiple=True, metavar="CORPUS", help="Remove pieces that CORPUS never uses.")
 @click.option("--max-id", type=click.IntRange(0), default=65535, show_default=True, help="Maximum id of new pieces.")
 @click.option("--no-escapes", is_flag=True, help="Read backslashes in FILE literally.")
-@click.option("--text", "texts", multiple=True, metavar="FILE", help="Count the tokens of FILE before and after.")
+@click.option(
+    "--text", "texts", multiple=True, metavar="FILE", help="Count the tokens of FILE before and after the changes."
+)
 @click.option("--text-key", default="text", show_default=True, help="JSONL, Parquet: the field with the text.")
 @click.option("--threads", type=click.IntRange(1), help="Number of threads; by default, one per core.")
 @click.option(
-    "--max-memory", type=SIZE, default="2G", show_default=True, help="Memory for word counts; the rest goes to disk."
+    "--max-memory", type=SIZE, default="2G", show_default=True, help="Memory for word counts; more counts go to disk."
 )
 @click.option("--dry-run", is_flag=True, help="Print the report without writing OUT.")
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
