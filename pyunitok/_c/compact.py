@@ -20,7 +20,7 @@ SECTIONS: int = lib.UNITOK_COMPACT_SECTIONS
 FOOTER_BYTES: int = lib.UNITOK_COMPACT_FOOTER_BYTES
 MAX_SYMBOLS: int = lib.UNITOK_COMPACT_SYMBOLS
 CAPACITY = 1 << 20  # capacity for one step, in bytes
-RANGES = 1 << 12  # ranges of text in memory at a time
+RANGES = 1 << 12  # the number of ranges of text in memory at a time
 STEP = 4 << 20  # suffixes between checks for Ctrl-C
 
 

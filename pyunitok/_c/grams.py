@@ -19,8 +19,8 @@ MAX_LENGTHS: int = lib.UNITOK_GRAMS_MAX_LENGTHS
 # The fields of unitok_gram_hit.
 HIT = np.dtype([(name, np.int64) for name in ("document", "unit", "begin", "end", "gram")])
 Hits = np.ndarray[Any, np.dtype[np.void]]
-# The initial capacity for hits is this plus one hit for every 8 units of a document. Unused memory costs nothing, but a
-# second search does.
+# The initial capacity for hits is FIRST_CAPACITY plus one hit for every 8 units of a document. Unused memory costs
+# nothing, but a second search takes time.
 FIRST_CAPACITY = 1024
 _SEED = secrets.randbits(64)  # the seed of the hashes; results do not depend on it
 

@@ -44,5 +44,5 @@ def read_proto(data: bytes) -> Proto | None:
     arrays = (pieces[:n_bytes].copy(), offsets[: n + 1].copy(), scores[:n].copy(), types[:n].copy())
     del rest[info.n_rest_bytes :]
     charsmap_end = info.charsmap_at + info.n_charsmap_bytes
-    # Protobuf before 5.27 does not accept a bytearray. Without the pieces, a copy is small.
+    # Protobuf before 5.27 does not accept a bytearray. The copy is small because it omits the pieces.
     return Proto(*arrays, bytes(rest), data[info.charsmap_at : charsmap_end], info)

@@ -31,7 +31,7 @@ def folded(data: Bytes, offsets: Offsets) -> tuple[Bytes, Offsets, np.ndarray[An
         for k in range(3):
             text[found + k] = 32
     is_kept = text != 32
-    is_kept[:-1] |= text[1:] != 32  # the last space before a word
+    is_kept[:-1] |= text[1:] != 32  # keeps the last space before a word
     ends = offsets[1:]
     last = ends[ends > offsets[:-1]] - 1
     is_kept[last] = text[last] != 32

@@ -148,7 +148,7 @@ class CleanState:
         self.position = result.after
 
     def include(self, other: CleanState) -> None:
-        """Add the counts of another part of the corpus."""
+        """Add the counts of a different part of the corpus."""
         self.totals = self.totals + other.totals if len(self.totals) else other.totals
         for name in (*ARRAYS[1:], *NUMBERS):
             setattr(self, name, getattr(self, name) + getattr(other, name))

@@ -16,7 +16,7 @@ from pyunitok.index.opened import open_index
 from pyunitok.index.word_shard import state_of
 from pyunitok.tokens.manifest import StrPath
 
-DOCUMENTS = 4096  # between calls of on_progress
+DOCUMENTS = 4096  # documents between calls of on_progress
 
 
 def add_fields(

@@ -8,8 +8,8 @@ from typing import Any
 
 from pyunitok.index.opened import Index
 
-FIELD_BYTES = 4 << 10  # per field
-DOCUMENT_BYTES = 16 << 10  # for all fields, because a list can include a thousand documents
+FIELD_BYTES = 4 << 10  # the limit per field
+DOCUMENT_BYTES = 16 << 10  # the limit for all fields, because a list can include a thousand documents
 
 
 def metadata_of(index: Index, documents: Iterable[int]) -> dict[str, dict[str, Any]]:

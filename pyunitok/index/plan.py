@@ -27,8 +27,8 @@ from pyunitok.index.order import byte_rank
 from pyunitok.index.shard import n_ids
 from pyunitok.tokens.array import TokenArray
 
-BYTES_PER_TOKEN = 6.2  # memory for sorting a shard of uint16 ids: tokens, positions, bits
-FIXED_BYTES = 100 << 20  # Python, the library, buffers
+BYTES_PER_TOKEN = 6.2  # for sorting a shard of uint16 ids: tokens, positions and bits
+FIXED_BYTES = 100 << 20  # for Python, the library and buffers
 MIN_SHARD_TOKENS = 1 << 16
 
 Array = np.ndarray[Any, Any]

@@ -19,7 +19,7 @@ from pyunitok.packed import Packed, as_bytes
 
 Query = Text | Sequence[int] | Tokens
 
-MAX_CONTEXT = 256  # maximum tokens of the context of an ∞-gram
+MAX_CONTEXT = 256  # the maximum tokens in the context of an ∞-gram
 MAX_DRAWS = 64  # attempts to draw an occurrence that is followed by a token
 SUFFIXES_PER_STEP = 1 << 22  # suffixes that ngrams reads between checks for Ctrl-C
 NGRAM_CAPACITY = 1 << 16
@@ -343,7 +343,7 @@ class TokenSearch(TextSearch):
         arrays once, at tens of millions of suffixes per second, and holds the result in memory."""
         if n < 1 or min_count < 1:
             raise LimitError(f"n and min_count must be at least 1, not {n} and {min_count}")
-        least = -(-min_count // max(1, len(self.c)))  # at least one shard has the average count or more
+        least = -(-min_count // max(1, len(self.c)))  # at least one shard contains the average count or more
         parts = [np.empty((0, n), self.dtype)]
         for number, shard in enumerate(shard.restored() for shard in self.shards):
             at, c = 0, shard.searcher(self.eod)

@@ -13,7 +13,7 @@ from pyunitok.index.word_query import WordOptions
 from pyunitok.index.word_statistics import collocations, dispersion, key_words
 
 Answer = dict[str, Any]
-MAX_HITS = 1_000_000  # the hits that collocations read; if there are more, a sample is read
+MAX_HITS = 1_000_000  # the most hits that collocations read; if there are more, they read a sample
 
 
 def collocates(
@@ -40,7 +40,7 @@ def keys(
 
 
 def spread(index: Index, text: str, options: WordOptions, parts: str) -> Answer:
-    """The dispersion of a query over a number of equal parts, or the values of a field."""
+    """The dispersion of a query over a number of equal parts, or over the values of a field."""
     is_number = parts.isascii() and parts.isdecimal() and len(parts) < 9
     found = dispersion(index, text, int(parts) if is_number else parts, options=options)
     columns = zip(found.parts, found.sizes.tolist(), found.hits.tolist(), strict=True)

@@ -32,7 +32,7 @@ def ngrams(index: Index, n: int, min_count: int, offset: int, limit: int) -> Ans
 def overlap(
     index: Index, lines: Sequence[bytes], window: int, unit: Unit, normalize: bool, max_work: int | None = None
 ) -> Answer:
-    """For each line, how many of its windows occur. max_work is the budget of each window."""
+    """For each line, how many of its windows occur in the corpus. max_work is the budget of each window."""
     found = index.overlap(lines, window, unit, normalize=normalize, max_work=max_work)
     rows: list[dict[str, Any]] = []
     n_hits = found.hits().tolist()
@@ -52,12 +52,12 @@ def spans(
     index: Index, text: bytes, min_bytes: int, whole_words: bool, normalize: bool, offset: int, limit: int,
     max_work: int | None = None,
 ) -> Answer:  # fmt: skip
-    """The longest parts of a text that occur. max_work is the budget of each of the searches."""
+    """The longest parts of a text that occur in the corpus. max_work is the budget of each search."""
     found = index.spans(text, min_bytes, whole_words=whole_words, normalize=normalize, max_work=max_work)
     columns = (found.begins, found.ends, found.counts, found.documents)
     rows = []
     for begin, end, count, document in zip(*(column.tolist() for column in columns), strict=True):
-        known = None if document < 0 else document  # an index that only counts names no document
+        known = None if document < 0 else document  # an index that only counts returns no document
         row = {"begin": begin, "end": end, "count": count, "document": known}
         row["source"] = None if known is None else index.source(known)
         rows.append(row | {"text": _text(found.text[begin:end])})

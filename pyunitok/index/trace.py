@@ -25,7 +25,7 @@ from pyunitok.index.words import WordMatches
 
 LEAST_SPANS = 10  # the minimum number of spans kept, however short the text is
 SHARE = 0.05  # spans kept per token of the text
-SNIPPET = 40  # characters on either side
+SNIPPET = 40  # characters shown on either side of a span
 
 
 @dataclass

@@ -9,8 +9,8 @@ although their 122-bit hashes are equal, everything starts again with a differen
 on hashes, memory or threads.
 
 Memory: half of the budget for the counters, and later, half for the records that threads group or compare.
-Disk: 24 bytes for each window that occurs more than once, twice, and for each window that shares its counter with
-another one: an eighth of the windows if there are 2 bytes of counters per token, and all without counters.
+Disk: 48 bytes for each window that occurs more than once, and 24 bytes for each other window that shares its counter
+with a different one: an eighth of the windows if there are 2 bytes of counters per token, and all without counters.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class _Builder:
 
     def run(self) -> None:
         index, folder = self._index, self._index.folder
-        (folder / LEXICON_NAME).unlink(missing_ok=True)  # it names the files that are about to be replaced
+        (folder / LEXICON_NAME).unlink(missing_ok=True)  # the lexicon names the files that are about to be replaced
         for stale in folder.glob("*.words"):
             stale.unlink()
         with tempfile.TemporaryFile(dir=folder) as spilled:
@@ -126,7 +126,7 @@ class _Builder:
         """Yields (word, token, skip) for every MARK_EVERY-th word of a document."""
         begins = word_bounds(text)[MARK_EVERY::MARK_EVERY, 0]
         ends = np.cumsum(self._index.tables.sizes[tokens], dtype=np.int64)
-        begins += int(ends[-1]) - len(text)  # the space that decoding drops
+        begins += int(ends[-1]) - len(text)  # skips the space that decoding drops
         at = np.searchsorted(ends, begins, "right")
         skips = begins - ends[at] + self._index.tables.sizes[tokens[at]]
         yield from zip(range(MARK_EVERY, MARK_EVERY * (len(begins) + 1), MARK_EVERY), at.tolist(), skips.tolist(),

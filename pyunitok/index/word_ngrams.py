@@ -13,7 +13,7 @@ import numpy as np
 from pyunitok.index.hits import CHUNK, Int64s
 from pyunitok.index.word_shard import WordShard
 
-READ = CHUNK // 4  # suffixes at a time
+READ = CHUNK // 4  # the number of suffixes read at a time
 
 
 def frequent_ngrams(shards: Sequence[WordShard], n: int, min_count: int) -> tuple[Int64s, Int64s]:

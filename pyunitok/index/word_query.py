@@ -1,4 +1,4 @@
-r"""Word queries: parse_words() turns a query into the words that each of its places accepts.
+r"""parse_words() turns a query about words into the words that each place of the query accepts.
 
     the [0-3] quick|lazy fox        places   the │ quick, lazy │ fox
                                     gaps         0-3           0

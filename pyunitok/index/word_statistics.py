@@ -82,7 +82,7 @@ def collocations(
             for _ in range(distance):
                 near = shard.at(places)
                 together += np.bincount(near, minlength=len(together))
-                places = places[near > 0] + step  # a document ends at 0
+                places = places[near > 0] + step  # 0 marks the end of a document
     together[0] = 0
     scale = found.total / max(1, n_read)
     counts, together = _folded(index, options.folding, np.asarray(words.lexicon.counts), together)

@@ -21,7 +21,7 @@ from pyunitok.index.word_shard import WordShard, open_words
 
 SORT_WORDS = 4  # the number of words next to a hit that "R1" and "L1" compare
 MAX_READ = 1_000_000  # the maximum number of matches that next and previous read; if there are more, they read a sample
-MIN_TOKENS = 64  # read at a time to find words
+MIN_TOKENS = 64  # the minimum number of tokens read to find words
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
     out          NAME.model, a SentencePiece model; NAME.vocab is written next to it. longest: a native model, or RWKV's
                  text format if the name ends in .txt. bytepiece: its own format. byte_level: see below
     compat       "sentencepiece": the model that sentencepiece 0.2.3 makes with num_threads=1, byte for byte;
-                 "bytepiece": that of bytepiece 0.6.3
+                 "bytepiece": the model that bytepiece 0.6.3 makes
     threads      one per core by default
     max_memory   bytes for counting; further counts go to disk. longest: half of them hold the text; larger texts are
                  sampled
@@ -54,7 +54,7 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
     checkpoint   a folder for the result of each phase, from which an interrupted run resumes. It is removed at the
                  end. Other options and changed inputs are rejected. OUT.training.json records the run, so that a
                  repeated call only opens OUT
-    overwrite    True: train even if OUT is complete. False: OutputError if OUT is the model of another training run.
+    overwrite    True: train even if OUT is complete. False: OutputError if OUT is the model of a different run.
                  None replaces OUT
     progress     called with (phase, done, total); total 0: unknown
     settings     options of spm_train under its names, str as on its command line; input_format "tsv" reads lines that

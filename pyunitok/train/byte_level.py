@@ -96,7 +96,8 @@ def alphabet(units: Units) -> Alphabet:
 
 
 def of_merges(trainer: BpeTrainer, n_characters: int, special: list[bytes]) -> Vocabulary:
-    """The model of these merges. n_characters: in the trainer's units; their symbols precede those of the merges."""
+    """The model of the trainer's merges. n_characters: the number of distinct characters in the trainer's units, whose
+    symbols precede the symbols of the merges."""
     names = [item.decode() for item in trainer.pieces().items()]
     symbols, _ = trainer.merges()
     first_byte, first_merge = len(special), len(special) + 256

@@ -20,7 +20,7 @@ COMPAT = Option("compat", "Train exactly the model of bytepiece 0.6.3.", ("bytep
 
 
 def _files(out: Path, sizes: tuple[int, ...], given: Mapping[str, Any]) -> list[Path]:
-    """OUT, or as in bytepiece OUT.SIZE for each of several sizes."""
+    """OUT or, if there are several sizes, OUT.SIZE for each, as in bytepiece."""
     return [out] if len(sizes) == 1 else [Path(f"{out}.{size}") for size in sizes]
 
 

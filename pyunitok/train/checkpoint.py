@@ -34,8 +34,8 @@ Array = np.ndarray[Any, Any]
 
 
 class Checkpoint:
-    """A context manager. Raises TrainingError if the folder belongs to another training run, and OutputError if it
-    cannot be written.
+    """The checkpoint of one training run; a context manager. Raises TrainingError if the folder belongs to a different
+    training run, and OutputError if the folder cannot be written.
 
     folder  None: nothing is saved
     record  the record of the files that the run writes

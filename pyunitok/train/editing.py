@@ -27,7 +27,7 @@ class Report:
     """The result of an edit.
 
     edited  the vocabulary, and what happened to each piece
-    words   those of add_words, best first
+    words   the words that add_words found, best first
     texts   the number of tokens of each text before and after
     """
 

@@ -26,7 +26,7 @@ from pyunitok.packed import Packed, ranges
 
 GROWTH = 1.25  # pieces of a round / pieces of the previous round
 OVERSHOOT = 1.08  # pieces before refining / pieces requested
-FIRST_SWAP, LAST_SWAP = 0.08, 0.002  # share of the pieces exchanged in the first and in the last round of refining
+FIRST_SWAP, LAST_SWAP = 0.08, 0.002  # the share of pieces that the first and the last round of refining exchange
 SWAP_DECAY = 0.75
 SETTLE_ROUNDS = 12
 REST_ROUNDS = 6  # for this many rounds, a dropped piece is not joined again
@@ -54,7 +54,7 @@ class Step(NamedTuple):
     phase: str  # grow, refine, settle
     number: int
     n_pieces: int
-    n_tokens: int  # of the complete text, unweighted
+    n_tokens: int  # the number of tokens in the complete text, unweighted
     n_bytes: int
 
 

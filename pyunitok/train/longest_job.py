@@ -31,7 +31,7 @@ FORMATS = ("native", "rwkv")
 MAX_VOCAB_SIZE = 1 << 22
 MAX_TEXT_BYTES = 1 << 30
 EOD = 0
-SOURCE_BYTES = 16 << 20  # per WeightedText: small enough for threads to share a file
+SOURCE_BYTES = 16 << 20  # the size of a WeightedText, small enough for threads to share a file
 MAX_RATIO = 1 << 20  # between the weights of two inputs
 Marks = np.ndarray[Any, np.dtype[np.uint64]]
 

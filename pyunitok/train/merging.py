@@ -28,7 +28,7 @@ def train(
     counted     a list of the units, which is emptied: the trainer copies them
     by_char     counts of characters, to choose the ones that save the most tokens
     min_count   do not merge rarer pairs. With 0, as in sentencepiece, pairs that no longer occur become pieces, too
-    checkpoint  saves the merges, or supplies those of an earlier run
+    checkpoint  saves the merges, or supplies the merges of an earlier run
     """
     n_merges = n_pieces if by_char is not None else n_pieces - len(alphabet.required)
     trainer = merge(

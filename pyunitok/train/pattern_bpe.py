@@ -55,7 +55,7 @@ OPTIONS = [
     ),
 ]  # fmt: skip
 _ALLOWED = {"pattern", "special_tokens", "min_frequency", "byte_level", "to"}
-_ORDER = sorted(range(256), key=characters.CHARACTERS.__getitem__)  # bytes by their symbols
+_ORDER = sorted(range(256), key=characters.CHARACTERS.__getitem__)  # the bytes in the order of their symbols
 _MIN_FREQUENCY = 1
 _PART_BYTES = 1 << 18
 
@@ -206,7 +206,7 @@ def _merged(training: Training, counted: list[Units], options: PatternOptions) -
     merged = trainer.pieces().items()
     learned = [piece for piece in merged if piece not in reserved]
     pieces = [*(name.encode() for name in options.special), *(bytes([byte]) for byte in _ORDER), *learned]
-    # The first symbols are the bytes of the units, then each merge makes one.
+    # The first symbols are the bytes that occur in the units; then each merge makes one symbol.
     ids_of_bytes = [n_special + _ORDER.index(byte) for byte in seen]
     new_ids = count(n_special + 256)
     made = np.array([reserved[piece] if piece in reserved else next(new_ids) for piece in merged], np.int64)

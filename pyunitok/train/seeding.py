@@ -16,9 +16,9 @@ from pyunitok._c.train_lexicon import Floats, Numbers
 from pyunitok._c.train_seeds import SeedFinder, Seeds
 from pyunitok.errors import TrainingError
 
-# A complete unit such as "▁however" is a seed if it occurs this often (or has at most three characters). Rarer ones
-# overfit: with 2 instead of 15, 16,000 pieces trained on 4 MB of code take 3 % more tokens on unseen code, and 0.7 %
-# more on mixed text. With 20, Chinese takes 0.3 % more than with sentencepiece's seeds.
+# A complete unit such as "▁however" is a seed if it occurs this often (or has at most three characters). Rarer units
+# overfit: with 2 instead of 15, 16,000 pieces trained on 4 MB of code need 3 % more tokens on unseen code, and 0.7 %
+# more on mixed text. With 20, Chinese needs 0.3 % more tokens than with sentencepiece's seeds.
 MIN_LEAF = 15
 PREPARING = 10  # the share of the total time, in per cent
 

@@ -43,7 +43,7 @@ MODEL_TYPES = (
     ModelType("unigram", is_subword=True, has_scores=True), ModelType("bpe", is_subword=True, has_merges=True),
     ModelType("word", is_word=True), ModelType("char", ignores_limit=True),
 )  # fmt: skip
-# Options of spm_train that have different names in the command and in train().
+# Options of spm_train that have a different name in the command and in train().
 ELSEWHERE = {
     "input": "IN", "model_prefix": "--out", "model_type": "the kind of model", "vocab_size": "--vocab-size",
     "num_threads": "--threads",

@@ -245,7 +245,7 @@ ANSWERS: dict[str, Callable[[Index, Parameters], Answer]] = {
 }  # fmt: skip
 
 _HIT_COLUMNS = ("document", "begin", "end", "source", "before", "match", "after")
-# The CSV columns of an answer without rows.
+# The CSV columns of answers that have no rows.
 COLUMNS: dict[str, tuple[str, ...]] = {
     "hits": _HIT_COLUMNS,
     "next": ("text", "is_text", "count", "share"), "previous": ("text", "is_text", "count", "share"),
