@@ -1,4 +1,4 @@
-"""A concordance: one line per hit, with the text before and after it."""
+"""Makes a concordance: one line for each hit, with the text before and after the hit."""
 
 from __future__ import annotations
 

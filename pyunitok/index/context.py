@@ -1,4 +1,4 @@
-"""Context and Contexts: the text around hits, cut at character boundaries."""
+"""Context and Contexts contain the text around hits, cut at character boundaries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find the repeated spans of an index, or write a token file without them.
+"""duplicates() finds the repeated spans of an index, or writes a token file without them.
 
     shards ─▶ tokens, ends ─ windows.py ─▶ repeated windows ─┬─ joined ─▶ spans ────────▶ dups.jsonl.zst
               (temporary files)            in text order     └─ later ──▶ other tokens ─▶ OUT

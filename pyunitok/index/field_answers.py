@@ -1,4 +1,4 @@
-"""Answers about fields of documents as JSON objects, for the command and the page.
+"""Makes the answers about fields of documents, as JSON objects, for the command and the page.
 
 A query is text or, if `words` is given, a query about words.
 """

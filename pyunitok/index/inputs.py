@@ -1,4 +1,4 @@
-"""IndexInputs: the input that each document of an index came from."""
+"""IndexInputs tells which input each document of an index came from."""
 
 from __future__ import annotations
 

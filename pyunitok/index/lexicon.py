@@ -1,4 +1,4 @@
-"""WordLexicon: the distinct words of an index, and which of them a query matches.
+"""WordLexicon contains the distinct words of an index, and finds those that a query matches.
 
     id 0       the end of a document, which no query matches
     id 1 …     words in the order of (their form without case and accents, their form without case, the word)

@@ -1,4 +1,4 @@
-"""The order of an index: the bytes of each id in decoded text, and the rank of each id when sorted by its bytes."""
+"""Defines the order of an index: the bytes of each id in decoded text, and the rank of each id by these bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plan an index: its token files, shards and order. This module writes nothing."""
+"""Plans an index: its token files, shards and order. This module writes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers about statistics of words as JSON objects, for the command and the page. Infinite values are null."""
+"""Makes the answers about word statistics, as JSON objects, for the command and the page. Infinite values are null."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers about texts and sequences of tokens as JSON objects, for the command and the page."""
+"""Makes the answers about texts and sequences of tokens, as JSON objects, for the command and the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""verify(): check whether a token file or an index is intact, reading every file once, in bounded memory."""
+"""verify() checks whether a token file or an index is intact. It reads every file once, in bounded memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers about words as JSON objects, for the command and the page."""
+"""Makes the answers about words, as JSON objects, for the command and the page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def hits(
     index: Index, text: str, options: WordOptions, *, limit: int = 20, offset: int = 0, sort: Order = "rank",
     seed: int = 0, before: int = 40, after: int = 40,
 ) -> Answer:  # fmt: skip
-    """A page of the concordance."""
+    """A page of the concordance of a query."""
     found = index.words.find(text, limit, offset, sort, seed, options)
     contexts = index.context_batch(found, before, after)
     lines = [Line(hit, *context.shown()) for hit, context in zip(found, contexts, strict=True)]

@@ -1,4 +1,4 @@
-"""frequent_ngrams(): the most frequent sequences of n words.
+"""frequent_ngrams() finds the most frequent sequences of n words.
 
 Equal sequences are neighbours in a suffix array. With several shards, a sequence that occurs min_count times in total
 occurs at least min_count / shards times in one of them; such sequences are then counted in every shard.

@@ -1,4 +1,4 @@
-r"""WordSequences: which sequences of words of a text occur in an index, ignoring case and everything between words.
+r"""WordSequences finds the word sequences of a text that occur in an index, ignoring case and text between words.
 
 Spellings of a word that differ in case have consecutive ids (lexicon.py), so each word of the text is a range of ids.
 The suffixes that begin with a sequence of such ranges are several runs of a suffix array, one for each spelling:

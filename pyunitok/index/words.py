@@ -1,4 +1,4 @@
-"""WordIndex: queries about the words of an index, which add_words() has stored; Index.words returns it."""
+"""WordIndex answers queries about the words of an index, which add_words() has stored. Index.words returns it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""pyunitok.train: from corpora to counts to a model. Also a function: pyunitok.train(...) is api.train(...)."""
+"""Trains models: counts the units of a corpus, and makes a model from the counts.
+
+The package is also callable: pyunitok.train(...) calls api.train(...).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The characters of a model: the most frequent ones up to character_coverage; all others are unknown."""
+"""Chooses the characters of a model: the most frequent ones up to character_coverage; all others are unknown."""
 
 from __future__ import annotations
 

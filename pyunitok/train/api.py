@@ -1,4 +1,4 @@
-"""train(): texts in, a Tokenizer out."""
+"""train() trains a model on texts and returns a Tokenizer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkpoints: a folder with the result of each finished phase of a training run, so that it can be resumed.
+"""Saves the result of each finished phase of a training run in a folder, so that the run can be resumed.
 
     DIR/training.json   options and inputs; a different training run is rejected
     DIR/NAME.npz        the arrays of a phase: counts, seeds, rounds, merges, longest, ngrams; replaced atomically

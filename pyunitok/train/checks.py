@@ -1,4 +1,4 @@
-"""Option checks like those of sentencepiece 0.2.3, and the pieces that are not learned: unknown, control, user-defined
+"""Checks options as sentencepiece 0.2.3 does, and lists the pieces that are not learned: unknown, control, user-defined
 and byte pieces."""
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class UnitCounter:
 
     make        makes a segmenter that uses the given counter, or its own table; called once per thread
     max_memory  bytes for the counters, and for the units at the end; 0: no limit
-    folder      for runs; None: the system's temporary folder
+    folder      the folder for runs; None: the system's temporary folder
     """
 
     def __init__(self, make: Callable[[Counter], Cutter], max_memory: int = 0, folder: Path | None = None) -> None:

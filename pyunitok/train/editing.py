@@ -1,4 +1,4 @@
-"""edit_vocabulary(): adds listed pieces and the words of a corpus, and removes pieces that a corpus never uses."""
+"""edit_vocabulary() adds listed pieces and the words of a corpus, and removes pieces that a corpus never uses."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def edit_vocabulary(
     overwrite      replace out if it exists; never the base itself
     max_memory     bytes for counting words; further counts go to disk
 
-    The words are ranked under the base vocabulary. Errors: VocabularyError, OptionError, InputError, OutputError.
+    The words are ranked under the base vocabulary. Raises VocabularyError, OptionError, InputError or OutputError.
     """
     options = ReadingOptions(separator=separator, text_key=text_key, threads=threads)
     if bool(add_words) != bool(script):

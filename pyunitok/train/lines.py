@@ -1,4 +1,4 @@
-"""Lines to train on, from files or an iterator, or a sample of them, as packed documents for a Segmenter.
+"""Reads lines to train on, or a sample of lines, from files or an iterator, as packed documents for a Segmenter.
 
 A batch is (data, offsets), a packed list of documents. A file is read in large blocks of complete lines, one
 document each. Each item of an iterator is a document, so it may contain newlines.

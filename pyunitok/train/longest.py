@@ -1,4 +1,4 @@
-"""train_longest(): finds pieces such that greedy longest-prefix encoding of a text needs few tokens.
+"""train_longest() finds pieces such that greedy longest-prefix encoding of a text needs few tokens.
 
     bytes ─▶ grow: a pass over the text; join the best pairs; drop useless pieces ─▶ … ─▶ slightly too many
           ─▶ refine: drop the pieces that save the least, join the best pairs, fewer each time ─▶ the vocabulary
@@ -85,14 +85,14 @@ def train_longest(
 ) -> list[bytes]:  # fmt: skip
     """The pieces, sorted by bytes, including all 256 single bytes.
 
-    n_pieces     including the bytes; fewer are returned only if no more pairs repeat in the text
+    n_pieces     their number, including the bytes; fewer are returned only if no more pairs repeat in the text
     rules        which strings may be pieces
     required     pieces that are never dropped
     min_sources  the minimum number of sources that contain a piece of at least long_bytes
     allowed      whether a string may be a piece, besides the rules; not called for required pieces
-    state        of an earlier run over the same sources, which is resumed
+    state        the state of an earlier run over the same sources, which is resumed
     after_round  called with the state after each round
-    progress     called within a round with its name, the bytes done, and the total
+    progress     called during a round with the name of the round, the bytes done, and the total
 
     The result depends on neither the order of the sources nor the number of threads. Cost: about 50 passes at about
     30 MB/s per core.

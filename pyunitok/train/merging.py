@@ -1,4 +1,4 @@
-"""BPE: merges in C, then the pieces in the order of SentencePiece's models."""
+"""Trains BPE: merges pairs in C, and returns the pieces in the order of SentencePiece's models."""
 
 from __future__ import annotations
 

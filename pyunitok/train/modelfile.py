@@ -1,4 +1,4 @@
-"""The files of a SentencePiece trainer: the .model, as sentencepiece 0.2.3 serializes it, and the .vocab."""
+"""Makes the files of a SentencePiece trainer: the .model, as sentencepiece 0.2.3 serializes it, and the .vocab."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counting for the BytePiece trainer: readers normalize documents to NFC and pass them to C."""
+"""Counts n-grams and pieces for the BytePiece trainer: readers normalize documents to NFC and pass them to C."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Normalization rules for training: named, from a file, or compiled."""
+"""Prepares the normalization rules for training, which are named, in a file, or compiled."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class Option(NamedTuple):
     type      bool, int, float or str; a tuple of choices; or a function that parses the argument or raises ValueError
     default   None: pass the option to the trainer only if it is given
     least     the minimum of a number; `most` is the maximum
-    section   the section of the help; "": the first one
+    section   the help section; "": the first section
     flag      the name on the command line, if different
     collect   combines the values of a repeated option; None: not repeatable
     is_pair   for bool: --no-NAME exists, too

@@ -1,4 +1,4 @@
-"""Pre-tokenizers in Python: lines are normalized and cut one by one, which is slower than in C."""
+"""Applies pre-tokenizers written in Python: lines are normalized and cut one by one, which is slower than in C."""
 
 from __future__ import annotations
 

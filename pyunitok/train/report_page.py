@@ -1,4 +1,4 @@
-"""The report of a training run as an HTML page: the summary, charts, the most frequent and the longest pieces."""
+"""Writes the report of a training run as an HTML page: the summary, charts, and the most frequent and longest pieces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seeds of a Unigram model: the characters, and the strings that repeat, ranked by count times length."""
+"""Finds the seeds of a Unigram model: the characters, and the strings that repeat, ranked by count times length."""
 
 from __future__ import annotations
 

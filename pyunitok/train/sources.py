@@ -1,4 +1,4 @@
-"""Sources of training text: batches in one thread, or a corpus that several threads read."""
+"""The sources of training text: batches supplied by the caller, or a corpus that several threads read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""rank_words(): ranks the words of a script in a corpus by the tokens that they would save as pieces.
+"""rank_words() ranks the words of a script in a corpus by the tokens that they would save as pieces.
 
     corpus ─▶ words: characters of one script and one space before them ─▶ counts, spilled to disk beyond max_memory
            ─▶ tokens(word) under the vocabulary ─▶ saved = times * (tokens - 1) ─▶ the n words that save the most
