@@ -22,6 +22,17 @@ static uint16_t add_page(unitok_word_rules *rules, const uint32_t *page)
     return (uint16_t)rules->n_pages++;
 }
 
+static int is_plain(const uint32_t *ascii)
+{
+    for (uint32_t c = 0; c < 128; c++) {
+        int is_upper = c >= 'A' && c <= 'Z';
+        int is_in_word = is_upper || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+        uint32_t fold = is_upper ? c + 32 : c;
+        if (is_in_word && ascii[c] != ((uint32_t)UNITOK_WORD_JOINED << 30 | fold)) return 0;
+    }
+    return 1;
+}
+
 int32_t unitok_word_rules_new(const uint8_t *classes, const uint32_t *folds, const uint32_t *longer,
                               int64_t n_longer, uint64_t seed, unitok_word_rules **ret,
                               unitok_error *error)
@@ -54,6 +65,7 @@ int32_t unitok_word_rules_new(const uint8_t *classes, const uint32_t *folds, con
         rules->pages[p] = add_page(rules, page);
     }
     memcpy(rules->ascii, rules->entries + 256 * rules->pages[0], sizeof rules->ascii);
+    rules->is_plain = is_plain(rules->ascii);
     void *shorter = mem_realloc(rules->entries,
                                 (size_t)rules->n_pages * 256 * sizeof *rules->entries);
     if (shorter) rules->entries = shorter;

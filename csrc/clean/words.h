@@ -12,12 +12,14 @@
 #pragma once
 
 #include "ground/utf8.h"
+#include "ground/wide.h"
 #include "unitok_clean.h"
 
 #define WORD_PAGES (UNITOK_WORD_CODE_POINTS >> 8)
 
 struct unitok_word_rules {
     uint64_t seed; /* the seed of the hashes */
+    int is_plain;  /* ASCII letters and digits are joined, and letters fold to lower case */
     uint32_t ascii[128];
     uint32_t *longer;
     uint32_t *entries; /* [0..256 * n_pages - 1] */
@@ -46,28 +48,82 @@ INLINE uint32_t word_entry_at(const unitok_word_rules *rules, const uint8_t *tex
     return length ? word_entry(rules, utf8_code_point(text + i, length)) : 0;
 }
 
-/* Two multiplications by odd constants make each bit of the hash depend on the word. */
 #define WORD_FACTOR UINT64_C(0x9E3779B97F4A7C15)
 
-INLINE uint64_t word_hash_step(uint64_t hash, uint32_t code_point)
+/* A hash of folded characters: of their UTF-8, eight bytes at a time; the last bytes are padded with
+ * zeros. `waiting` holds n bytes that are not hashed yet. */
+typedef struct word_hash {
+    uint64_t hash;
+    uint64_t waiting;
+    int n;
+} word_hash;
+
+/* Adds the low n <= 8 bytes of a number, whose other bytes are 0. */
+INLINE void word_hash_add(word_hash *to, uint64_t bytes, int n)
 {
-    return (hash ^ code_point) * WORD_FACTOR;
+    to->waiting |= bytes << 8 * to->n;
+    to->n += n;
+    if (to->n < 8) return;
+    uint64_t high, low = multiply_wide(to->hash ^ to->waiting, WORD_FACTOR, &high);
+    to->hash = low ^ high;
+    to->n -= 8;
+    to->waiting = to->n ? bytes >> 8 * (n - to->n) : 0;
 }
 
-INLINE uint64_t word_hash_end(uint64_t hash)
+INLINE uint64_t word_hash_end(const word_hash *from)
 {
+    uint64_t hash = (from->hash ^ from->waiting) * WORD_FACTOR;
     hash ^= hash >> 32;
     hash *= UINT64_C(0xD6E8FEB86659FD93);
     return hash ^ hash >> 29;
 }
 
-/* Adds a folded character to a hash. */
-INLINE uint64_t word_hash_fold(const unitok_word_rules *rules, uint64_t hash, uint32_t fold)
+INLINE void word_hash_add_code(word_hash *to, uint32_t code_point)
 {
-    if (LIKELY(fold < UNITOK_WORD_CODE_POINTS)) return word_hash_step(hash, fold);
-    const uint32_t *codes = rules->longer + 3 * (fold - UNITOK_WORD_CODE_POINTS);
-    for (int k = 0; k < 3 && codes[k]; k++) hash = word_hash_step(hash, codes[k]);
-    return hash;
+    uint8_t bytes[8] = {0};
+    int n = utf8_encode(code_point, bytes);
+    word_hash_add(to, load_u64(bytes), n);
+}
+
+/* Adds a folded character. */
+INLINE void word_hash_add_fold(word_hash *to, const unitok_word_rules *rules, uint32_t fold)
+{
+    if (LIKELY(fold < 0x80)) {
+        word_hash_add(to, fold, 1);
+    } else if (LIKELY(fold < UNITOK_WORD_CODE_POINTS)) {
+        word_hash_add_code(to, fold);
+    } else {
+        const uint32_t *codes = rules->longer + 3 * (fold - UNITOK_WORD_CODE_POINTS);
+        for (int k = 0; k < 3 && codes[k]; k++) word_hash_add_code(to, codes[k]);
+    }
+}
+
+#define WORD_EACH UINT64_C(0x0101010101010101)
+
+/* For eight bytes: the bit 0x80 of each that is from `first` to `last`, both below 0x80. */
+INLINE uint64_t word_bytes_between(uint64_t bytes, uint8_t first, uint8_t last)
+{
+    uint64_t low = bytes & WORD_EACH * 0x7F;
+    return (low + WORD_EACH * (uint8_t)(0x80 - first)) &
+           ~(low + WORD_EACH * (uint8_t)(0x7F - last)) & ~bytes & WORD_EACH * 0x80;
+}
+
+/* Adds ASCII letters and digits from text[i..n-1], eight bytes at a time, if there are eight. Returns the end
+ * of those added. */
+INLINE int64_t word_hash_add_ascii(word_hash *to, const uint8_t *text, int64_t n, int64_t i)
+{
+    while (i + 8 <= n) {
+        uint64_t bytes = load_u64(text + i);
+        uint64_t letters = word_bytes_between(bytes | WORD_EACH * 0x20, 'a', 'z');
+        uint64_t others = ~(letters | word_bytes_between(bytes, '0', '9')) & WORD_EACH * 0x80;
+        bytes |= letters >> 2; /* 0x20, lower case */
+        int n_bytes = others ? lowest_bit(others) / 8 : 8;
+        if (others) bytes &= (UINT64_C(1) << 8 * n_bytes) - 1;
+        word_hash_add(to, bytes, n_bytes);
+        i += n_bytes;
+        if (others) break;
+    }
+    return i;
 }
 
 /* A word: text[begin..end-1], and the hash of its folded form. */
@@ -86,16 +142,21 @@ INLINE int word_next(const unitok_word_rules *rules, const uint8_t *text, int64_
     while (i < n && !word_class(entry = word_entry_at(rules, text, n, i, &n_bytes))) i += n_bytes;
     if (i >= n) return 0;
     int is_alone = word_class(entry) == UNITOK_WORD_ALONE;
-    uint64_t hash = word_hash_fold(rules, rules->seed, word_fold(entry));
+    word_hash hash = {rules->seed, 0, 0};
     ret->begin = i;
-    for (i += n_bytes; i < n; i += n_bytes) {
+    if (rules->is_plain && text[i] < 0x80) i = word_hash_add_ascii(&hash, text, n, i);
+    if (i == ret->begin) {
+        word_hash_add_fold(&hash, rules, word_fold(entry));
+        i += n_bytes;
+    }
+    for (; i < n; i += n_bytes) {
         entry = word_entry_at(rules, text, n, i, &n_bytes);
         uint32_t class = word_class(entry);
         if (class != UNITOK_WORD_MARK && (is_alone || class != UNITOK_WORD_JOINED)) break;
-        hash = word_hash_fold(rules, hash, word_fold(entry));
+        word_hash_add_fold(&hash, rules, word_fold(entry));
     }
     ret->end = i;
-    ret->hash = word_hash_end(hash);
+    ret->hash = word_hash_end(&hash);
     return 1;
 }
 
