@@ -78,9 +78,9 @@ def tokenize(
 
     Repeating the call resumes an interrupted run; the output is byte-identical. A finished run is not repeated.
 
-    Raises OptionError if options conflict or a value is invalid. InputError names the file and the line or byte where
-    an input is broken or has changed; the output so far is kept, and the same call resumes there. OutputError names the
-    file that cannot be written or replaced. Raises LimitError if max_memory_bytes is too low.
+    Raises OptionError if options conflict or a value is invalid; InputError, which names the file and the line or byte,
+    if an input is broken or has changed (the output so far is kept, and the same call resumes there); OutputError,
+    which names the file, if a file cannot be written or replaced; LimitError if max_memory_bytes is too low.
 
         manifest = pyunitok.tokenize("corpus/*.jsonl.zst", "ids.u16", "m.model", metadata=True)
         print(manifest.tokens, manifest.bytes_per_token)

@@ -99,7 +99,7 @@ def encode_batch(codec: Codec, documents: BatchDocuments, threads: int | None) -
 
 
 def documents_of(docs: Iterable[str | bytes] | Packed) -> BatchDocuments:
-    """Wrap documents for encode_batch(). TypeError and UnicodeEncodeError name the document."""
+    """Wrap documents for encode_batch(). Raises TypeError or UnicodeEncodeError, which names the document."""
     if isinstance(docs, Packed):
         return PackedDocuments(docs)
     items: list[bytes] = []

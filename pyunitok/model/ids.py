@@ -13,7 +13,8 @@ from pyunitok.packed import Ids, Packed
 
 
 def as_ids(ids: Iterable[int], dtype: np.dtype[Any]) -> Ids:
-    """dtype[n] from any sequence of integers. IdError names the first id that does not fit, and its position."""
+    """dtype[n] from any sequence of integers. Raises IdError, which names the first id that does not fit, and its
+    position."""
     is_array = hasattr(ids, "__array__")  # NumPy arrays, and tensors, whose packages need not be imported
     array = np.asarray(ids) if is_array else _array_of(ids)
     if array.dtype == dtype and array.ndim == 1:

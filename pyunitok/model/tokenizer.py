@@ -277,7 +277,7 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         return self.codec.decode_text(as_ids(ids, self.dtype), errors, skip_special)
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
-        """The bytes of any sequence of ids. IdError names the first id that has no piece, and its position.
+        """The bytes of any sequence of ids. Raises IdError, which names the first id without a piece, and its position.
 
         An eod id without a piece decodes to nothing, a fallback id without a piece to U+FFFD. SentencePiece: the first
         space is removed if the model adds or removes such spaces, byte pieces decode to their bytes, and control

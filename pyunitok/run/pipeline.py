@@ -36,10 +36,10 @@ def tokenize(plan: Plan, callbacks: Callbacks = SILENT) -> Manifest:
     not finished may have changed since; the output of such an input is rewritten. A finished run is not repeated.
     options.overwrite starts again.
 
-    InputError names the file and the line or byte where an input is broken or has changed; the output so far is kept,
-    and the next run resumes there. With options.skip_files such an input is skipped completely instead. Raises
-    OutputError if OUT cannot be written or belongs to another run, listing the differences. Raises LimitError if
-    max_memory_bytes is too low.
+    Raises InputError, which names the file and the line or byte, if an input is broken or has changed; the output so
+    far is kept, and the next run resumes there. With options.skip_files, such an input is skipped completely instead.
+    Raises OutputError, which lists the differences, if OUT cannot be written or belongs to another run. Raises
+    LimitError if max_memory_bytes is too low.
     """
     options = plan.options
     plan.check()

@@ -156,7 +156,7 @@ class Spool:
         self._retried(lambda: self._fs.mv(remote_path + ".partial", remote_path))
 
     def _retried(self, action: Callable[[], Any]) -> Any:
-        """Call action(), with retries; OutputError names the URL."""
+        """Call action(), with retries. Raises OutputError, which names the URL."""
         try:
             return remote.retried(action)
         except (UnitokError, MemoryError):

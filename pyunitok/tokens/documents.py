@@ -86,7 +86,8 @@ class Documents(ABC):
 
     @abstractmethod
     def metadata(self, document: int) -> dict[str, Any]:
-        """A document's source and its fields except the text; see Metadata. OutputError if there is no metadata."""
+        """The source of a document and its fields except the text; see Metadata. Raises OutputError if there is no
+        metadata."""
 
     @abstractmethod
     def _one(self, document: int) -> Ids: ...

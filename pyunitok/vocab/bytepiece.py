@@ -43,7 +43,7 @@ def looks_like_json(head: bytes) -> bool:
 
 
 def read(data: bytes, name: str) -> Vocabulary:
-    """The vocabulary in a file's bytes. VocabularyError names the file and the piece."""
+    """The vocabulary in a file's bytes. Raises VocabularyError, which names the file and the piece."""
     return vocabulary_of(parse(json_text.load(json_text.decode(data, name), name), name), name)
 
 

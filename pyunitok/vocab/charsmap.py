@@ -73,7 +73,7 @@ def decompile(charsmap: bytes) -> list[tuple[str, str]]:
 def parse_rules(text: bytes, name: str) -> dict[str, str]:
     """Parse rules, one per line: code points in hexadecimal, a tab, their replacement, and an optional comment.
 
-    RuntimeError names the invalid line.
+    Raises RuntimeError, which names the invalid line.
     """
     ret = {}
     for number, line in enumerate(text.decode("utf-8", "replace").splitlines(), 1):

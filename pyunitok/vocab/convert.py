@@ -82,7 +82,7 @@ def convert(
     overwrite  replace existing files, but never the source
     pattern    as in Tokenizer.from_file
 
-    ModelFormatError if the source does not exist; VocabularyError if the format cannot represent the vocabulary;
+    Raises ModelFormatError if the source does not exist; VocabularyError if the format cannot represent the vocabulary;
     OutputError if the target cannot be written. The target appears only when complete.
     """
     if to not in FORMATS:

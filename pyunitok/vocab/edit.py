@@ -191,7 +191,7 @@ def check_out(base: str | os.PathLike[str], out: str | os.PathLike[str], *, over
 
 
 def written(vocabulary: Vocabulary, to: str) -> bytes | bytearray:
-    """The contents of a file in one of FORMATS. VocabularyError says what the format cannot represent."""
+    """The contents of a file in one of FORMATS. Raises VocabularyError, which says what the format cannot represent."""
     return _WRITERS[to](vocabulary)
 
 

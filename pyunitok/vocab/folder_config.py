@@ -44,7 +44,8 @@ class FolderConfig:
 
     @classmethod
     def read(cls, folder: Path) -> FolderConfig:
-        """Read the files of a folder. ModelFormatError or VocabularyError names a damaged file and its field."""
+        """Read the files of a folder. Raises ModelFormatError or VocabularyError, which names a damaged file and its
+        field."""
         config = _load(folder / "tokenizer_config.json")
         kind = config.string("tokenizer_class", "").removesuffix("Fast")
         pattern, is_nfc = _CLASSES.get(kind, (None, False))

@@ -11,7 +11,7 @@ FIRST_KEY = rb'\s*\{\s*"[^"\\]*(?:\\.[^"\\]*)*"\s*:\s*'  # the beginning of a JS
 
 
 def decode(data: bytes, name: str) -> str:
-    """The text of a vocabulary file. VocabularyError names the line and the byte that is not UTF-8."""
+    """The text of a vocabulary file. Raises VocabularyError, which names the line and the byte that is not UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -20,7 +20,7 @@ def decode(data: bytes, name: str) -> str:
 
 
 def load(text: str, name: str, **options: Any) -> Any:
-    """json.loads() of a vocabulary file. VocabularyError names the line."""
+    """json.loads() of a vocabulary file. Raises VocabularyError, which names the line."""
     try:
         return json.loads(text, **options)
     except json.JSONDecodeError as error:

@@ -67,7 +67,8 @@ def _shown(character: str) -> str:
 
 
 def from_file(path: str | Path, *, escapes: bool = True) -> PieceList:
-    """The pieces in a UTF-8 file, in order. InputError names the line. With escapes=False, backslashes are literal."""
+    """The pieces in a UTF-8 file, in order. Raises InputError, which names the line. With escapes=False, backslashes
+    are literal."""
     try:
         data = Path(path).read_bytes()
     except OSError as error:

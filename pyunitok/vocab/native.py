@@ -47,7 +47,8 @@ def save(path: str | os.PathLike[str], model: c_model.Model, about: About) -> No
 def read(data: Any, name: str, *, engine: str, cpu: str | None) -> tuple[c_model.Model, About]:
     """The model in `data`, and the About that follows it. The buffer must not change during the lifetime of the model.
 
-    ModelFormatError names the file and the byte if the file is damaged, truncated or of an unsupported version.
+    Raises ModelFormatError, which names the file and the byte, if the file is damaged, truncated or of an unsupported
+    version.
     """
     view = memoryview(data)
     if len(view) < _IMAGE_BYTES_AT + 8 or not looks_native(bytes(view[:8])):

@@ -150,7 +150,7 @@ def shown(parts: bytes) -> str:
 
 
 def check(parts: bytes, name: str) -> bytes:
-    """The parts. PatternError names the model and the byte if C does not support them."""
+    """The parts. Raises PatternError, which names the model and the byte, if C does not support them."""
     try:
         Pattern(parts)
     except PatternError as error:

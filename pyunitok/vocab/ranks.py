@@ -48,7 +48,7 @@ def vocabulary(
     """The vocabulary of these pieces. An empty piece, which matches nothing, is omitted.
 
     If several special tokens share an id, as in o200k_harmony, each is encoded as that id, which decodes to the first.
-    VocabularyError names a repeated id, an id that is too large, or a byte without a piece.
+    Raises VocabularyError, which names a repeated id, an id that is too large, or a byte without a piece.
     """
     items = [(piece, id_) for piece, id_ in ranks.items() if piece]
     named = [(token.encode(), id_) for token, id_ in with_one_name(special_tokens).items()]
@@ -100,7 +100,7 @@ def is_ranks(about: About | Vocabulary) -> bool:
 
 
 def checked_special_tokens(tokens: Any, name: str) -> dict[str, int]:
-    """The special tokens that the caller passed. OptionError names an invalid one."""
+    """The special tokens that the caller passed. Raises OptionError, which names an invalid one."""
     if not isinstance(tokens, Mapping):
         raise OptionError(f"{name}: special_tokens must be a mapping of texts to ids, not {type(tokens).__name__}")
     for token, id_ in tokens.items():

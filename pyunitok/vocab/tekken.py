@@ -43,7 +43,8 @@ def looks_like_json(data: bytes) -> bool:
 
 
 def read(data: bytes, name: str, options: ReadOptions) -> Vocabulary:
-    """The vocabulary in a file's bytes. ModelFormatError or VocabularyError names the file and the field."""
+    """The vocabulary in a file's bytes. Raises ModelFormatError or VocabularyError, which names the file and the
+    field."""
     try:
         document = Fields(json.loads(data), f"{name}: ")
     except (ValueError, RecursionError) as error:

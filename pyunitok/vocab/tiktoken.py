@@ -160,8 +160,8 @@ def is_known(data: bytes) -> bool:
 
 
 def read(data: bytes, name: str, options: ReadOptions) -> Vocabulary:
-    """The vocabulary in a file's bytes. VocabularyError names the file and the line; OptionError if the file is unknown
-    and `options` has no pattern."""
+    """The vocabulary in a file's bytes. Raises VocabularyError, which names the file and the line, or OptionError if
+    the file is unknown and `options` has no pattern."""
     pieces = parse(data, name)
     known = KNOWN.get(hashlib.sha256(data).hexdigest())
     pattern = options.pattern or (known.pattern if known else None)
@@ -183,7 +183,7 @@ def read(data: bytes, name: str, options: ReadOptions) -> Vocabulary:
 
 
 def parse(data: bytes, name: str) -> dict[bytes, int]:
-    """{piece: rank}. VocabularyError names the line."""
+    """{piece: rank}. Raises VocabularyError, which names the line."""
     ret: dict[bytes, int] = {}
     for number, line in enumerate(data.splitlines(), 1):
         words = line.split(b" ")

@@ -48,7 +48,7 @@ def pair_of(path: Path) -> tuple[Path, Path] | None:
 
 
 def read(vocab_path: Path, merges_path: Path, options: ReadOptions) -> Vocabulary:
-    """Read the two files. VocabularyError or ModelFormatError names the file and the line or field."""
+    """Read the two files. Raises VocabularyError or ModelFormatError, which names the file and the line or field."""
     name = str(vocab_path)
     try:
         vocab = Fields(json.loads(vocab_path.read_bytes()), f"{name}: ")

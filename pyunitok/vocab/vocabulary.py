@@ -155,7 +155,7 @@ class Vocabulary:
         return About(name, self.eod_piece, self.special, self.denormalization, self.prepare, self.count_total)
 
     def build(self, *, engine: str = "double-array", cpu: str | None = None) -> c_model.Model:
-        """Build the model. VocabularyError names the piece that breaks a rule of unitok_model_new()."""
+        """Build the model. Raises VocabularyError, which names the piece that breaks a rule of unitok_model_new()."""
         try:
             return c_model.Model.new(
                 self.data, self.offsets, self.ids, kind=self.kind, flags=self.flags, scores=self.scores,

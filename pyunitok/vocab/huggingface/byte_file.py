@@ -31,7 +31,7 @@ class _Pieces(NamedTuple):
 
 
 def read(document: Fields, model: Fields, kind: str, name: str) -> Vocabulary:
-    """Read a file that C supports. VocabularyError names the first unsupported field."""
+    """Read a file that C supports. Raises VocabularyError, which names the first unsupported field."""
     settings = ByteSettings.of(document)
     own = _read_bpe(model) if kind == "BPE" else _read_unigram(model)
     tokens = added_tokens.with_ids(settings.tokens, own.ids, document)

@@ -41,7 +41,8 @@ SPLIT_PATTERN = b"o" + writer.SPLIT_REGEX.encode()
 
 @dataclass(frozen=True)
 class ByteSettings:
-    """The settings in a tokenizer.json, except its model. VocabularyError names a component that requires `tokenizers`.
+    """The settings in a tokenizer.json, except its model. Raises VocabularyError, which names a component that requires
+    `tokenizers`.
 
     form  the normalization: "", "NFC" or "NFKC"
     """

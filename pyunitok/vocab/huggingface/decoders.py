@@ -21,7 +21,7 @@ _REGEX_SYMBOLS = set(r"\^$.|?*+()[]{}")
 
 
 def read(document: Fields) -> list[Decoder]:
-    """Read the decoders of a file. VocabularyError names an unsupported decoder."""
+    """Read the decoders of a file. Raises VocabularyError, which names an unsupported decoder."""
     return [_read_one(part) for part in document.parts("decoder", "decoders")]
 
 
@@ -92,7 +92,7 @@ class Template(NamedTuple):
 
 
 def read_template(document: Fields) -> Template:
-    """Read the post-processors of a file. VocabularyError names an unsupported one."""
+    """Read the post-processors of a file. Raises VocabularyError, which names an unsupported one."""
     template = Template()
     for part in document.parts("post_processor", "processors"):
         kind = _kind(part)

@@ -37,7 +37,8 @@ _NEEDED = "requires `tokenizers`"
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings in a tokenizer.json, except its model. VocabularyError names a component that requires `tokenizers`.
+    """The settings in a tokenizer.json, except its model. Raises VocabularyError, which names a component that requires
+    `tokenizers`.
 
     prefix  when U+2581 is added before a text: "never"; "prepend" (always); "always" (unless the text begins with one);
             "first" (like "always", but only at the beginning of a document)

@@ -32,8 +32,8 @@ def looks_like_json(data: bytes) -> bool:
 
 
 def read(data: bytes, name: str) -> Vocabulary:
-    """Read a file. Raises ModelFormatError if it is not a tokenizer.json; VocabularyError names the file and the
-    field."""
+    """Read a file. Raises ModelFormatError if it is not a tokenizer.json, or VocabularyError, which names the file and
+    the field."""
     try:
         document = Fields(merges.load(data), f"{name}: ")
     except (ValueError, RecursionError) as error:
@@ -53,7 +53,7 @@ def read(data: bytes, name: str) -> Vocabulary:
 
 
 def _for_c(document: Fields, fields: Fields, name: str) -> Vocabulary:
-    """Read a file that C supports. VocabularyError names the first unsupported field."""
+    """Read a file that C supports. Raises VocabularyError, which names the first unsupported field."""
     if document.string("version", "1.0") != "1.0":
         document.refuse("only version 1.0 is supported", "version")
     kind = fields.string("type", "BPE" if fields.has("merges") else "Unigram")

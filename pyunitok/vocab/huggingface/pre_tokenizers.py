@@ -41,7 +41,7 @@ def is_byte_level(document: Fields) -> bool:
 
 
 def read(document: Fields) -> Steps:
-    """Read the steps. VocabularyError names a step that is not supported."""
+    """Read the steps. Raises VocabularyError, which names a step that is not supported."""
     *steps, last = document.parts("pre_tokenizer", "pretokenizers")
     if last.string("type") != "ByteLevel":
         last.refuse(f"a pre-tokenizer after ByteLevel {_NEEDED}")
