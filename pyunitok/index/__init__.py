@@ -1,1 +1,1 @@
-"""Suffix arrays over token files: building, opening and searching them."""
+"""Builds, opens and searches suffix arrays over token files."""

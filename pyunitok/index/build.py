@@ -253,7 +253,7 @@ def _same_plan(a: IndexManifest, b: IndexManifest) -> bool:
 
 
 def _already_there(folder: Path, plan: IndexManifest) -> IndexManifest:
-    """The finished index. Raises OutputError if this call would build a different one."""
+    """The manifest of the finished index. Raises OutputError if this call would build a different index."""
     found = IndexManifest.read(folder)
     if not _same_plan(found, plan):
         raise OutputError(

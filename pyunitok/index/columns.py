@@ -1,4 +1,4 @@
-"""Files of named arrays that an index keeps next to its shards: write_columns() and Columns.
+"""write_columns() writes, and Columns reads, files of named arrays that an index keeps next to its shards.
 
     column 0 │ zeros to 64 bytes │ column 1 │ … │ JSON │ u64 size of JSON │ u64 XXH64 of JSON │ "UTCOLS1\\n"
 

@@ -301,7 +301,7 @@ class _Corpus:
         return left.records()
 
     def _dropped(self) -> Ranges:
-        """Write the ranges of tokens to drop: later windows, without the characters at their ends that they cut."""
+        """Write the ranges of tokens to drop: later windows, except any character that a window would cut."""
         texts = self._index.tables.texts
         is_inner = np.zeros(len(self._index.tables.sizes), np.bool_)  # whether an id begins inside a character
         is_inner[: len(texts)] = [text[:1] != b"" and text[0] & 0xC0 == 0x80 for text in texts]
@@ -319,7 +319,7 @@ class _Corpus:
         return Ranges.opened(self._files, "dropped", writer.n)
 
     def _among(self, is_inner: Bools, places: Int64s, is_tested: Bools) -> Int64s:
-        """The indices of those `places` that are tested, and whose ids are inner."""
+        """The indices k for which is_tested[k] is set and the id at places[k] begins inside a character."""
         at = np.flatnonzero(is_tested)
         ret: Int64s = at[is_inner[self._ids[places[at]]]]
         return ret
@@ -328,10 +328,11 @@ class _Corpus:
 class _Joiner:
     """Joins windows of consecutive tokens into spans: rows of int64[n, 5].
 
-    BEGIN, END   its tokens
-    DOCUMENT     its document
-    OCCURRENCES  of the window, or of the most frequent window in the span
-    FRESH        tokens in windows that repeat earlier text without overlapping it, apart from those in earlier windows
+    BEGIN, END   the tokens of the span
+    DOCUMENT     the document that contains it
+    OCCURRENCES  the count of the window, or of the most frequent window in the span
+    FRESH        the number of tokens in windows that repeat earlier text without overlapping it, apart from tokens in
+                 earlier windows
     """
 
     def __init__(self) -> None:
@@ -354,7 +355,7 @@ class _Joiner:
 
 
 class _Left:
-    """Writes what is left of each document.
+    """Writes the tokens of each document that are not dropped.
 
     inputs  the input records of all documents
     """

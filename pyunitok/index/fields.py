@@ -44,7 +44,7 @@ Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 @dataclass
 class Field:
-    """codes: int64[documents], 0 or v for values[v - 1]."""
+    """The values of one field. codes: int64[documents], v for values[v - 1], or 0 if the document has no value."""
 
     name: str
     codes: Int64s

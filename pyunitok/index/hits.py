@@ -1,4 +1,4 @@
-"""Hits: the occurrences that a search returns, as arrays, and the orders in which they can be listed."""
+"""Hits contains the occurrences that a search returns, as arrays. They can be listed in several orders."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
     DIR/rank.u16         only with order "bytes": the rank of each id, uint16[65536], or rank.u32, uint32[262144]
     DIR/00000.sa         shard 0: its suffix array, uint32
     DIR/00000.first      bucket starts, uint64[65537], or uint64[262145]
-    DIR/00000.top        every 4,096th suffix: records of a position and 8 ranks, 20 or 36 bytes each
+    DIR/00000.top        every 4,096th suffix: records that contain a position and 8 ranks, 20 or 36 bytes each
     DIR/00000.left       with --left: the token before each suffix
     DIR/00001.sa         shard 1 ...
     DIR/00000.compact    with --compact, instead of these four: a compact index (csrc/suffix/compact.h)
@@ -99,7 +99,7 @@ class CompactOptions:
 
 @dataclass
 class IndexManifest:
-    """DIR/index.json."""
+    """The contents of DIR/index.json."""
 
     order: Annotated[str, Meta(pattern="^(id|bytes)$")]  # whether suffixes compare by id, or by the bytes of the tokens
     left: bool  # whether each shard has a .left file

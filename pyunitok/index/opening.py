@@ -57,7 +57,7 @@ def open_shards(folder: StrPath, *, model: Any = None) -> OpenIndex:
 
 
 def _open_stored(folder: Path, manifest: IndexManifest, k: int, model: Any) -> TokenArray:
-    """A token file whose tokens are in the shards of a compact index. open_shards() adds them."""
+    """A token file whose tokens are in the shards of a compact index. open_shards() adds the shards."""
     if manifest.compact is None or manifest.compact.only_counts:
         raise OutputError(f"{folder}: its token files are missing")
     path, model = stored_tokens(folder, k), given_model(model)
@@ -112,7 +112,7 @@ def _open_file(folder: Path, manifest: IndexManifest, k: int, model: Any) -> Tok
 
 
 def open_indexable(path: StrPath, model: Any) -> TokenArray:
-    """Open a token file. A bare file has ids of the smaller dtype that fits the model."""
+    """Open a token file. If the file has no manifest, its ids have the smallest dtype that fits the model."""
     model = given_model(model)
     is_wide = model is not None and model.vocab_size > n_ids(np.dtype("<u2"))
     return open_tokens(path, model=model, dtype="uint32" if is_wide else "uint16")

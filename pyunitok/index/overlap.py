@@ -66,14 +66,14 @@ class Overlap:
 
 @dataclass
 class Spans:
-    """The longest parts of a text that occur in the corpus, none of them within another; int64[n] each.
+    """The longest parts of a text that occur in the corpus, none of them within a longer one. Columns are int64[n].
 
     begins, ends  byte ranges in `text`
     counts        how often each span occurs
     documents     a document of the index that contains the span
     text          the given text, which is normalized if the model normalizes
     approx        True if max_work cut a search short; spans can be missing or too short
-    matches       the occurrences of each span, which can differ from it; only with normalize
+    matches       the occurrences of each span, which can be spelled differently; only with normalize
     """
 
     begins: Int64s

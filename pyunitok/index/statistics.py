@@ -1,4 +1,4 @@
-"""Formulas of corpus linguistics, over arrays: association of words, keyness, and dispersion.
+"""Formulas of corpus linguistics, computed over arrays: association of words, keyness, and dispersion.
 
 O, E     observed and expected frequency; E = f_x f_y w / N for a window of w words around x in a corpus of N words
 MI       log2(O / E). Church and Hanks (1990), Word association norms, mutual information, and lexicography

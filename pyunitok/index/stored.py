@@ -1,10 +1,10 @@
-"""Token files stored in compact indexes: drop_token_files() removes them, and restore_token_files() restores them.
+"""Stores token files in compact indexes: drop_token_files() removes the files, and restore_token_files() restores them.
 
     DIR/00000.tokens.ends             the sidecars of token file 0, unchanged
     DIR/00000.tokens.json
-    DIR/00000.tokens.meta.jsonl.zst   if it exists, like
+    DIR/00000.tokens.meta.jsonl.zst   these two only if they exist
     DIR/00000.tokens.errors.jsonl
-    DIR/00000.compact                 its tokens
+    DIR/00000.compact                 the tokens of the file
 
     copy the sidecars ──▶ decode and compare all tokens ──▶ index.json marks the files as stored ──▶ remove them
 

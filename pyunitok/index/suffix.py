@@ -1,4 +1,4 @@
-"""suffix_array(), lcp_array() and check_suffix_array() process an array of tokens, report progress and obey Ctrl-C.
+"""suffix_array(), lcp_array() and check_suffix_array() process arrays of tokens, report progress and stop at Ctrl-C.
 
 The algorithms are in csrc/suffix; each call to C takes a fraction of a second.
 """

@@ -59,7 +59,7 @@ class Trace:
 
     text      the given text, which is normalized if the model normalizes
     bounds    int64[n, 2]: the bytes of each token of the text
-    spans     the rarest, in text order
+    spans     the rarest spans, in text order
     n_found   the number of spans before the rarest were selected
     approx    True if max_work stopped a search early; spans can be missing or too short
     """
@@ -75,11 +75,11 @@ def trace(
     index: Index, text: Text, *, min_bytes: int = 24, whole_words: bool = True, max_spans: int | None = None,
     max_documents: int = 10, context: int = 250, seed: int = 42, normalize: bool = False,
 ) -> Trace:  # fmt: skip
-    """Find the parts of a text that occur in the corpus, and documents that contain each.
+    """Find the parts of a text that occur in the corpus, and for each part documents that contain it.
 
     min_bytes, whole_words  as in Index.spans
-    max_spans       keep this many, the rarest; by default a twentieth of the text's tokens, and at least 10
-    max_documents   for each span, drawn with `seed`
+    max_spans       keep this many spans, the rarest; by default a twentieth of the text's tokens, and at least 10
+    max_documents   the maximum number of documents for each span, drawn with `seed`
     context         characters of a document shown on either side of a span
     normalize       as in Index.spans: compare words, ignoring case and everything between them
 

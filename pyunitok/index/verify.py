@@ -118,7 +118,7 @@ def checks(
 
 
 def verify_index(index: OpenIndex, *, on_bytes: Callable[[int], None] = lambda _: None) -> list[str]:
-    """The problems of an open index, one sentence each, at most MAX_PROBLEMS; an empty list if it is intact.
+    """One sentence for each problem of an open index, at most MAX_PROBLEMS; an empty list if the index is intact.
 
     Each suffix array is checked completely. The check reads the tokens in random order, so if they are not in memory,
     it takes as long as sorting.

@@ -1,4 +1,4 @@
-"""Writes the report of a training run as an HTML page: the summary, charts, and the most frequent and longest pieces."""
+"""Writes the report of a training run, an HTML page: the summary, charts, and the most frequent and longest pieces."""
 
 from __future__ import annotations
 
