@@ -1,4 +1,5 @@
-"""TokenSearch, the part of Index for sequences of tokens: counts, neighbours, probabilities, n-grams, samples."""
+"""TokenSearch, the part of Index that answers queries about sequences of tokens: their counts and neighbours,
+probabilities, n-grams and samples."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Finds the matches of a word query in a shard.
 
 There are two methods. If places follow each other without gaps and few combinations of words are possible, each
-combination is found by binary search in the suffix array. Otherwise all occurrences of the rarest place are read, and
-the words around them are compared with the other places; if there are many, it is faster to read all words in order:
+combination is found by binary search in the suffix array. Otherwise all occurrences of the rarest place's words are
+read, and the words around them are compared with the other places; if there are many occurrences, it is faster to read
+all words in order:
 
     the [0-1] fox     the ─┬─ fox              starts = places of the rarest word, minus the possible distances
                            └─ any ─ fox        reached[k, d]: a match of the first words can end d words after start k

@@ -99,7 +99,7 @@ class WordShard:
 
     @cached_property
     def sizes(self) -> Int64s:
-        """int64[documents]: the number of words of each document."""
+        """int64[documents]: the number of words in each document."""
         ends: Int64s = self.ends.astype(np.int64)
         sizes: Int64s = ends - np.append(-1, ends[:-1]) - 1
         return sizes

@@ -1,4 +1,4 @@
-"""Collocations, keyness and dispersion of the words of an index; statistics.py has the formulas."""
+"""Computes collocations, keyness and dispersion of the words of an index; statistics.py contains the formulas."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class StatisticsTable:
 class Dispersion:
     """How evenly the matches of a query are distributed; see statistics.py.
 
-    parts, sizes, hits  the name, the number of words, and the matches of each part
+    parts, sizes, hits  the name, the number of words, and the number of matches of each part
     """
 
     count: int
@@ -64,8 +64,8 @@ def collocations(
     index: Index, query: str, left: int = 5, right: int = 5, *, measure: str = "log_dice", min_count: int = 3,
     limit: int | None = None, options: WordOptions = EXACT, max_hits: int | None = None,
 ) -> StatisticsTable:  # fmt: skip
-    """The words that occur up to `left` words before or `right` words after the matches of a query, in their documents,
-    with their frequency there and the measures of statistics.MEASURES.
+    """The words that occur up to `left` words before or `right` words after the matches of a query, in the same
+    document, with their frequency in these windows and the measures of statistics.MEASURES.
 
     max_hits  if there are more matches, a random sample of this size is read, and counts are scaled
 

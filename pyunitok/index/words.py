@@ -99,12 +99,12 @@ class WordIndex:
 
     @property
     def n_words(self) -> int:
-        """The number of words of all documents."""
+        """The number of words in all documents."""
         return int(self.lexicon.counts[1:].sum())
 
     @cached_property
     def document_sizes(self) -> Int64s:
-        """int64[documents]: the number of words of each document."""
+        """int64[documents]: the number of words in each document."""
         self.check()
         sizes = np.zeros(self._index.n_documents, np.int64)
         for number, shard in enumerate(self.shards):

@@ -33,7 +33,7 @@ class Record:
     def is_done(self, report: Path | None, *, overwrite: bool | None) -> bool:
         """Whether this run is complete, and its files and report are unchanged. Always False with overwrite.
 
-        overwrite  False: OutputError if this run would replace a file that it did not write
+        overwrite  False: raise OutputError if this run would replace a file that it did not write
         """
         there = [path for path in self._files if path.exists()]
         if overwrite or not there:

@@ -34,7 +34,7 @@ class UnigramOptions:
     """Options of Unigram models that are not options of spm_train.
 
     em          expectation: over all segmentations of a unit; viterbi: only the best one ("hard EM")
-    prior       digamma: subtracts about half an occurrence from each piece, so that rare ones fade; mle: shares
+    prior       digamma: subtracts about half an occurrence from each piece, so that rare ones fade; mle: no prior
     prune       by loss (of the objective without the piece), probability, or frequency (its count as a seed); sparse:
                 subtract a threshold from all expected counts until few are above it, as in sentencepiece
     objective   likelihood, or tokens: minimize the number of tokens
@@ -78,7 +78,7 @@ class UnigramState:
 
 
 class UnigramTrainer:
-    """units: sorted by bytes."""
+    """Trains a model on `units`, which are sorted by bytes."""
 
     def __init__(self, state: UnigramState, units: Units, options: UnigramOptions, progress: Progress) -> None:
         self.state, self._units, self._options, self._progress = state, units, options, progress

@@ -1,6 +1,6 @@
 """The Unigram trainer of sentencepiece 0.2.3 with one thread, bit for bit: in float32 and in its order.
 
-Pieces are numbered by their bytes. `order` has the numbers of the pieces alive in sentencepiece's order, which decides
+Pieces are numbered by their bytes. `order` lists the numbers of the pieces alive in sentencepiece's order, which decides
 sums and ties. As in sentencepiece, unknown characters count as the first piece in that order.
 """
 
@@ -36,7 +36,7 @@ class ExactState:
 
 
 class ExactTrainer:
-    """units: in sentencepiece's order."""
+    """Trains a model on `units`, which are in sentencepiece's order."""
 
     def __init__(self, state: ExactState, units: Units, progress: Progress) -> None:
         self._units, self._progress, self._lattice = units, progress, Lattice()
