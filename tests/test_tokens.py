@@ -50,7 +50,7 @@ def test_the_model_is_found_and_checked(made):
     with pytest.raises(ModelFormatError, match="a different vocabulary"):
         _ = pyunitok.open(made / "ids").tokenizer
     (made / "model.utk").unlink()
-    with pytest.raises(ModelFormatError, match="is missing; give it"):
+    with pytest.raises(ModelFormatError, match="is missing; pass it"):
         _ = pyunitok.open(made / "ids").tokenizer
 
 
@@ -60,7 +60,7 @@ def test_bare_file(tmp_path):
         pyunitok.open(tmp_path / "bare")
     docs = pyunitok.open(tmp_path / "bare", dtype="uint16")
     assert (len(docs), docs[0].tolist(), docs.eod_id) == (1, [1, 2, 65535], None)
-    with pytest.raises(ModelFormatError, match="give its model"):
+    with pytest.raises(ModelFormatError, match="pass its model"):
         docs.text(0)
     toy = Tokenizer.from_pieces(BYTES)
     np.array([104, 105], "<u4").tofile(tmp_path / "bare4")

@@ -283,7 +283,7 @@ def test_moved_inputs(folder):
 def test_stdin_cannot_be_read_again(folder):
     command(folder, "tokenize", "-", "-o", "piped", "-m", "toy", stdin=b"the cat")
     assert b"ids: intact" in command(folder, "verify", "ids").stderr
-    assert b"give the inputs" in command(folder, "verify", "piped", "--inputs", code=1).stderr
+    assert b"pass the inputs" in command(folder, "verify", "piped", "--inputs", code=1).stderr
     (folder / "same").write_bytes(b"the cat")
     assert b"piped: intact" in command(folder, "verify", "piped", "same").stderr
     assert b"piped: intact" in command(folder, "verify", "piped", "-", stdin=b"the cat").stderr
@@ -292,9 +292,9 @@ def test_stdin_cannot_be_read_again(folder):
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("reference://x.json", "give them on the command line"),  # fsspec would run code that x.json contains
-        ("http://127.0.0.1:9/a.txt", "give them on the command line"),
-        ("file:///etc/passwd", "give them on the command line"),
+        ("reference://x.json", "pass them on the command line"),  # fsspec would run code that x.json contains
+        ("http://127.0.0.1:9/a.txt", "pass them on the command line"),
+        ("file:///etc/passwd", "pass them on the command line"),
         ("fifo", "is not a regular file"),
         ("/dev/zero", "not a regular file"),
         ("in", "not a regular file"),
@@ -317,7 +317,7 @@ def test_a_model_that_a_hostile_manifest_names(folder, path):
     os.mkfifo(folder / "fifo")
     array = pyunitok.open(folder / "ids")
     array.manifest.model["path"] = str(folder / path)
-    with pytest.raises(ModelFormatError, match="is missing; give it"):
+    with pytest.raises(ModelFormatError, match="is missing; pass it"):
         _ = array.tokenizer
 
 
@@ -325,7 +325,7 @@ def test_without_its_model(folder):
     (folder / "toy").unlink()
     done = command(folder, "verify", "ids")
     assert b"ids are not checked" in done.stderr and b"ids: intact" in done.stderr
-    assert b"is missing; give it" in command(folder, "verify", "ids", "--inputs", code=1).stderr
+    assert b"is missing; pass it" in command(folder, "verify", "ids", "--inputs", code=1).stderr
 
 
 # ------------------------------------------------------------------------------------------------ while tokenizing

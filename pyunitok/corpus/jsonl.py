@@ -41,7 +41,7 @@ def sniff(start: bytes, text_key: str) -> tuple[bool, str]:
         name = re.escape(key_path(text_key)[-1].encode())
         if line.startswith(b"{") and re.search(b'"' + name + rb'"\s*:\s*"', line):
             return True, f"its first line is longer than 1 MiB and begins an object with {text_key!r}"
-        return False, f"the first 1 MiB of its first line shows no object with {text_key!r}"
+        return False, f"the first 1 MiB of its first line contains no object with {text_key!r}"
     try:
         TextField(text_key).of_line(line)
     except ValueError:

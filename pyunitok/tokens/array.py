@@ -66,7 +66,7 @@ class TokenArray(Documents):
         by its hash."""
         if self._tokenizer is None:
             if self.manifest is None:
-                raise ModelFormatError(f"{self.path} has no manifest; give its model with -m or model=")
+                raise ModelFormatError(f"{self.path} has no manifest; pass its model with -m or model=")
             self._tokenizer = find_model(self.manifest, str(self.path))
         return self._tokenizer
 
@@ -229,7 +229,7 @@ def map_tokens(path: StrPath, dtype: Any, model: Tokenizer | None) -> TokenArray
     ids, ends = _map(path, np.dtype(manifest.dtype)), _map(ends_path, np.dtype("<u8"))
     if len(ids) != manifest.tokens or len(ends) != manifest.documents:
         raise OutputError(
-            f"{name} has {len(ids)} tokens and {len(ends)} ends, but its manifest says {manifest.tokens} and "
+            f"{name} has {len(ids)} tokens and {len(ends)} ends, but its manifest records {manifest.tokens} and "
             f"{manifest.documents}: the token file is incomplete, or its files do not belong together"
         )
     if model is not None:

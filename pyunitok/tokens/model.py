@@ -63,7 +63,7 @@ def find_model(manifest: Manifest, name: str) -> Tokenizer:
         except (ModelFormatError, VocabularyError):
             pass
     gone = path or manifest.model.get("name")
-    raise ModelFormatError(f"{name}: its model {gone} is missing; give it with -m or model=")
+    raise ModelFormatError(f"{name}: its model {gone} is missing; pass it with -m or model=")
 
 
 def check_model(manifest: Manifest, tokenizer: Tokenizer, name: str) -> None:

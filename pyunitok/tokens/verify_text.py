@@ -37,7 +37,7 @@ from pyunitok.tokens.verify_block import reference_of
 
 BATCH_IDS = 1 << 19
 SHOWN_BYTES = 12  # the length of excerpts in messages
-MANIFEST = "the manifest says so"
+MANIFEST = "according to the manifest"
 
 
 @dataclass(frozen=True)
@@ -75,15 +75,15 @@ def sources_of(records: Sequence[InputRecord], found: Sequence[Source] | None = 
 def _local_size(path: str) -> int:
     """The size in bytes of an input that a manifest names."""
     if path == STDIN:
-        raise InputError("an input was stdin, which cannot be read again; give the inputs")
+        raise InputError("an input was stdin, which cannot be read again; pass the inputs as arguments")
     if is_url(path):
-        raise InputError(f"the manifest names {path}; to read URLs, give them on the command line")
+        raise InputError(f"the manifest names {path}; to read URLs, pass them on the command line")
     try:
         status = Path(path).stat()
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read again: {getattr(error, 'strerror', None) or error}") from error
     if not stat.S_ISREG(status.st_mode):
-        raise InputError(f"{path} is not a regular file and cannot be read again; give the inputs")
+        raise InputError(f"{path} is not a regular file and cannot be read again; pass the inputs as arguments")
     return status.st_size
 
 
