@@ -54,7 +54,7 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
     checkpoint   a folder for the result of each phase, from which an interrupted run resumes. It is removed at the
                  end. Other options and changed inputs are rejected. OUT.training.json records the run, so that a
                  repeated call only opens OUT
-    overwrite    True: train even if OUT is complete. False: raise OutputError if OUT is the model of a different run.
+    overwrite    True: train even if OUT is complete. False: raise OutputError if OUT is a different run's model.
                  None replaces OUT
     progress     called with (phase, done, total); total 0: unknown
     settings     options of spm_train under its names, str as on its command line; input_format "tsv" reads lines that
