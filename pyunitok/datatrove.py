@@ -28,7 +28,7 @@ from pyunitok.run.output import Output
 from pyunitok.run.plan import describe_model
 from pyunitok.tokens.manifest import InputRecord, Manifest
 
-BATCH_BYTES = 1 << 20  # of text
+BATCH_BYTES = 1 << 20  # bytes of text per batch
 
 
 class Tokenize(PipelineStep):  # type: ignore[misc]

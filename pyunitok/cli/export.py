@@ -15,7 +15,7 @@ from pyunitok.export import FORMATS, Exported, Options
 from pyunitok.export.files import WrittenFile
 from pyunitok.index.stored import restore_token_files
 
-TOKENS = "tokens"  # not a format of another tool: the token files of a compact index
+TOKENS = "tokens"  # stands for the token files of a compact index instead of another tool's format
 
 
 @click.command()

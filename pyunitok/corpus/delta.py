@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pyunitok.corpus.thrift import ThriftReader
 
-MAX_BLOCK_VALUES = 1 << 20  # writers use 128 to a few thousand
+MAX_BLOCK_VALUES = 1 << 20  # the maximum accepted; writers use 128 to a few thousand
 
 
 def check_lengths(data: bytes, at: int, n_values: int, *, with_prefixes: bool) -> None:

@@ -14,7 +14,7 @@ from pyunitok.errors import InputError
 _TABLE_MAGIC = 0x8F92EAB1
 _TABLE_FRAME_MAGIC = 0x184D2A5E
 _FOOTER_BYTES = 9
-_HEADER_BYTES = 18  # the longest frame header
+_HEADER_BYTES = 18  # the size of the longest frame header
 
 
 def divide(path: str, _size_bytes: int, n_bytes: int) -> list[int]:

@@ -17,7 +17,7 @@ ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 SKIPPABLE_MAGICS = tuple(bytes([0x50 + low]) + b"\x2a\x4d\x18" for low in range(16))
 MAX_WINDOW_BYTES = 1 << 31  # `zstd --long=31`; the maximum that decoders support
 
-MAX_BLOCK_BYTES = 1 << 17  # decompressed
+MAX_BLOCK_BYTES = 1 << 17  # the maximum decompressed size of a block
 
 _DICTIONARY_ID_BYTES = (0, 1, 2, 4)
 _RLE, _RESERVED = 1, 3  # block types

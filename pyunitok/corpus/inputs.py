@@ -43,8 +43,8 @@ BINARY_SUFFIXES = {".lz4", ".lzma", ".zip", ".7z", ".tar", ".tgz", ".arrow", ".n
 BINARY_SUFFIXES |= {".u16", ".u32", ".ends", ".utk", ".partial", ".pkl", ".pt", ".safetensors", ".so", ".exe", ".dll"}
 BINARY_SUFFIXES |= {".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".mp3", ".mp4", ".wav", ".woff", ".ttf", ".pyc"}
 REMOTE_THREADS = 16  # threads that fetch the first bytes of files at URLs
-START_BYTES = 1 << 12  # read from every file; small because there may be many files
-PIECE_BYTES = 1 << 16  # read at a time to find the first line
+START_BYTES = 1 << 12  # bytes read from every file; few, because there may be many files
+PIECE_BYTES = 1 << 16  # bytes read at a time to find the first line
 MANIFEST_BYTES = 1 << 20
 
 

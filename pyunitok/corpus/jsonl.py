@@ -26,8 +26,8 @@ from pyunitok.corpus.pushback import Pushback
 from pyunitok.corpus.text import MAX_DOCS
 from pyunitok.errors import InputError
 
-LINE_BYTES = 1 << 20  # limit on reading the first line to infer the format
-BATCH_BYTES = 1 << 18  # read at a time from a line longer than a block
+LINE_BYTES = 1 << 20  # the maximum number of bytes read from the first line to infer the format
+BATCH_BYTES = 1 << 18  # bytes read at a time from a line longer than a block
 
 
 def sniff(start: bytes, text_key: str) -> tuple[bool, str]:

@@ -24,7 +24,7 @@ from pyunitok.errors import InputError
 
 FOOTER_SHARE = 32  # pyarrow's objects for the footer take up to about 30 times its size
 CACHE_BYTES = 64 << 20
-HEADER_BYTES = 1 << 10  # read first; headers with statistics may be longer
+HEADER_BYTES = 1 << 10  # bytes of a header read first; headers with statistics may be longer
 MAX_HEADER_BYTES = 16 << 20  # as in pyarrow
 FIXED_BYTES = 16  # memory of a fixed-size value in pyarrow
 VALUE_BYTES = 16  # memory of a value in addition to its bytes: its offset, null bit and levels
@@ -34,7 +34,7 @@ COPIES = 3  # copies of a batch in memory: pyarrow's own, one while it grows, an
 COPIES_METADATA = 12  # the same, plus copies as Python objects and as JSON
 _DATA, _DICTIONARY, _DATA_2 = 0, 2, 3
 _HEADERS = {_DATA: 5, _DICTIONARY: 7, _DATA_2: 8}  # page type: the field with the header of this type
-_PLAIN_DICTIONARY, _RLE, _DELTA_LENGTH, _DELTA, _RLE_DICTIONARY = 2, 3, 6, 7, 8  # encodings
+_PLAIN_DICTIONARY, _RLE, _DELTA_LENGTH, _DELTA, _RLE_DICTIONARY = 2, 3, 6, 7, 8  # encodings of values
 _CODECS = {0: None, 1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
 _BYTE_ARRAY, _FIXED_LEN = 6, 7  # physical types
 

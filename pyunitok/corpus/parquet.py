@@ -34,13 +34,13 @@ from pyunitok.packed import Bytes, Offsets
 
 NEEDS_PYARROW = "Parquet requires pyarrow: pip install 'pyunitok[parquet]'"
 BATCH_BYTES = 1 << 18
-MAX_ROWS = 4096  # in a batch
-FIRST_ROWS = 1  # in the first batch, because rows may be huge
+MAX_ROWS = 4096  # the maximum number of rows in a batch
+FIRST_ROWS = 1  # the number of rows in the first batch, because rows may be huge
 GROWTH = 8  # the maximum factor by which the number of rows grows from one batch to the next
-SKIPPED_ROWS = 16  # in the first batch, if rows are skipped before it
+SKIPPED_ROWS = 16  # the number of rows in the first batch if rows are skipped before it
 READ_BYTES = 1 << 20
 BUDGET_BYTES = 256 << 20
-MAX_BAD = 4096  # nulls listed in one block
+MAX_BAD = 4096  # the maximum number of nulls listed in one block
 _NOTHING = PendingDocuments(np.empty(0, np.uint8), np.zeros(1, np.int64))
 
 

@@ -25,9 +25,9 @@ from pyunitok.errors import InputError
 Task = Callable[[], None]
 Bytes = bytes | memoryview
 
-MIN_CHUNK_COST = 1 << 14  # for the Python objects of a chunk
-STREAM_BYTES = 1 << 20  # decompressed at a time if a file is one stream
-ENOUGH_CHUNKS = 3  # of any size
+MIN_CHUNK_COST = 1 << 14  # the memory of the Python objects of a chunk
+STREAM_BYTES = 1 << 20  # bytes decompressed at a time if a file is one stream
+ENOUGH_CHUNKS = 3  # see enough_bytes in ReadAhead
 MAX_SPARE_BYTES = 16 << 20  # total size of buffers kept for reuse
 
 

@@ -37,14 +37,14 @@ BLOCK_BYTES = 1 << 20
 MAX_LINE_BYTES = 256 << 20
 MAX_MEMORY_BYTES = 1 << 30
 
-# Text of unfinished blocks beyond two per thread, so that a slow consumer such as a disk does not stall the workers.
+# Memory for unfinished blocks in addition to two per thread, so that a slow consumer does not stall the workers.
 WAITING_BYTES = 16 << 20
-READAHEAD_BYTES = 32 << 20  # decompressed ahead, if memory allows
+READAHEAD_BYTES = 32 << 20  # bytes of text decompressed ahead, if memory allows
 MIN_BLOCK_BYTES = 1 << 16  # the memory budget counts smaller blocks as this large
-MAX_FRAME_BYTES = 64 << 20  # largest frame that is decompressed in one call, if memory allows
+MAX_FRAME_BYTES = 64 << 20  # the largest frame that is decompressed in one call, if memory allows
 MIN_READAHEAD_BYTES = 2 << 20
-MAX_WARNINGS = 3  # about files that are not UTF-8
-WRITING_BYTES = 16 << 20  # output buffers
+MAX_WARNINGS = 3  # the maximum number of warnings about files that are not UTF-8
+WRITING_BYTES = 16 << 20  # the memory of output buffers
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyunitok.corpus import compressions
 from pyunitok.errors import InputError
 
-SNIFF_BYTES = 1 << 16  # enough for why_not_text and share_invalid
+SNIFF_BYTES = 1 << 16  # as many as why_not_text and share_invalid require
 MAX_INVALID = 0.05  # the share of invalid UTF-8 above which to warn
 
 _STARTS = {

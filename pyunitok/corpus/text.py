@@ -25,7 +25,7 @@ from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.pushback import Pushback
 from pyunitok.corpus.sniff import SNIFF_BYTES
 
-MAX_DOCS = 1 << 16  # in a block; limits its offsets to 512 KiB even if all lines are empty
+MAX_DOCS = 1 << 16  # the maximum per block; limits its offsets to 512 KiB even if all lines are empty
 CARRY_SHARE = 4  # an unfinished document of at most 1/4 of a block is not divided
 MIN_FILL_BYTES = 1 << 16
 

@@ -26,7 +26,7 @@ from pyunitok.errors import InputError
 
 ONLY_FRAME_BYTES = 1 << 22  # a file that consists of one larger frame is streamed
 GROUP_BYTES = 1 << 19  # no more frames are added to a chunk of this size
-STEP_BYTES = 1 << 12  # fed to the decoder of a large frame at a time
+STEP_BYTES = 1 << 12  # bytes fed to the decoder of a large frame at a time
 
 
 class ZstdFrames:

@@ -32,7 +32,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-BUFFER_BYTES = 4 << 20  # per write; a multiple of the block size of any disk
+BUFFER_BYTES = 4 << 20  # bytes per write; a multiple of the block size of any disk
 DIRECT_FROM_BYTES = 16 << 20
 
 

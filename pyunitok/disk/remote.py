@@ -32,16 +32,16 @@ from pyunitok.errors import InputError, UnitokError
 RANGE_BYTES = 4 << 20  # maximum size of a request
 AHEAD_BYTES = 16 << 20
 ATTEMPTS = 5
-FIRST_DELAY_SECONDS = 0.5  # doubled after each further failure
+FIRST_DELAY_SECONDS = 0.5  # the delay before the first retry; doubled after each further failure
 # The supported protocols, and the extra that each requires. fsspec supports more, but some run code from the URL or
 # read any local file, and a list of inputs may be untrusted.
 PROTOCOLS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "hf": "hf", "http": "remote", "https": "remote",
              "memory": "remote"}  # fmt: skip
 # Errors that are not retried.
-GONE = (404, 410)  # HTTP: there is no such file
+GONE = (404, 410)  # HTTP status codes for a file that does not exist
 FINAL_ERRORS = (FileNotFoundError, FileExistsError, PermissionError, NotADirectoryError, IsADirectoryError,
                 NotImplementedError, ImportError, TypeError, UnitokError)  # fmt: skip
-FINAL_NAMES = {"NoCredentialsError", "PartialCredentialsError", "DefaultCredentialsError"}  # from optional packages
+FINAL_NAMES = {"NoCredentialsError", "PartialCredentialsError", "DefaultCredentialsError"}  # in optional packages
 
 _T = TypeVar("_T")
 

@@ -28,9 +28,10 @@ _SECRET = re.compile(
     r"|x-amz-.*|x-goog-.*)$"
 )
 _USER = re.compile(r"(?<=://)[^/?#\s<>]*@")
-_QUERY = re.compile(r"[?#][^?#\s'\"<>]*")  # in a message; a fragment has the same form
+_QUERY = re.compile(r"[?#][^?#\s'\"<>]*")  # matches a query or a fragment in a message
 _QUERY_OF_URL = re.compile(r"[?#][^?#]*")
-_PAIRS = re.compile("&(?:amp;)?|;(?=[^&;]*=)")  # some values contain semicolons
+# Some values contain semicolons, so a semicolon separates parameters only if what follows contains "=".
+_PAIRS = re.compile("&(?:amp;)?|;(?=[^&;]*=)")
 
 
 def is_url(path: str) -> bool:

@@ -44,7 +44,7 @@ from pyunitok.tokens.counting import count_ids
 TAKES = ("shards", "token_dtype", "rename_ids")
 RENAMED = "renamed.npy"
 KINDS = ("tokenized", "offset", "metadata", "metaoff")
-WORDS = (*KINDS, "table", "unigram")  # infini-gram recognizes files by these, anywhere in a path
+WORDS = (*KINDS, "table", "unigram")  # infini-gram recognizes files by these words, anywhere in a path
 
 
 @dataclass

@@ -25,8 +25,8 @@ from pyunitok.tokens.manifest import ERRORS_SUFFIX, Manifest
 
 ON_ERROR, LONGEST = "on error", "longest line"
 MAY_CHANGE = (ON_ERROR, LONGEST)
-LIMIT = "max_line_bytes"  # in a shard's manifest
-TOO_LONG = re.compile(r"(byte \d+: )?longer than \d+ bytes")  # a message from corpus/json_text.py
+LIMIT = "max_line_bytes"  # a field of a shard's manifest
+TOO_LONG = re.compile(r"(byte \d+: )?longer than \d+ bytes")  # matches a message of corpus/json_text.py
 
 
 def differences(journal: Journal, now: Identity, errors: Path) -> list[str]:

@@ -29,11 +29,11 @@ from pyunitok.run.parts import tokenize_in_parts
 from pyunitok.run.plan import SILENT, Callbacks, Plan
 from pyunitok.tokens.manifest import Manifest
 
-RETRIES = 10  # per unit, if its worker or machine is lost
-TASKS_PER_CORE = 2  # running or queued, so that no core waits for the driver
+RETRIES = 10  # the maximum number of retries of a unit whose worker or machine is lost
+TASKS_PER_CORE = 2  # tasks running or queued, so that no core waits for the driver
 WAIT_SECONDS = 0.5
 CONNECT_SECONDS = 10
-MAX_DONE = 1000  # results per call of ray.wait
+MAX_DONE = 1000  # the maximum number of results per call of ray.wait
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -37,8 +37,8 @@ from pyunitok.run.identity import Identity
 from pyunitok.run.journal import Journal, encode_run, journal_path
 from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX, Manifest, sidecars
 
-# A killed run repeats at most one interval of work. A checkpoint takes a few ms, for an fsync or two and a small file.
-CHECKPOINT_BYTES = 1 << 30  # of text
+# A killed run repeats at most one interval of work. A checkpoint takes a few ms: one or two fsyncs and a small file.
+CHECKPOINT_BYTES = 1 << 30  # bytes of text between checkpoints
 CHECKPOINT_SECONDS = 30.0
 # After a slow checkpoint (a slow disk, a million inputs), the next one waits 50 times as long: 2 % overhead.
 CHECKPOINT_SHARE = 50

@@ -51,8 +51,8 @@ from pyunitok.run.units import (
 from pyunitok.tokens.manifest import ERRORS_SUFFIX, Manifest
 
 PLAN_NAME = "plan.json"
-SHOW_SECONDS = 0.2  # between progress reports of the join
-LOOKUP_THREADS = 16  # to find existing parts on slow file systems
+SHOW_SECONDS = 0.2  # the time between progress reports of the join
+LOOKUP_THREADS = 16  # threads that find existing parts on slow file systems
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from pyunitok.run.output import find
 from pyunitok.run.plan import Plan
 from pyunitok.tokens.manifest import Manifest
 
-MAX_SAMPLES = 8  # the number of inputs to read per format and compression
-SAMPLE_BYTES = 4 << 20  # decompressed bytes to read from each input
+MAX_SAMPLES = 8  # the maximum number of inputs read per format and compression
+SAMPLE_BYTES = 4 << 20  # decompressed bytes read from each input
 READ_BYTES = 1 << 16
 
 

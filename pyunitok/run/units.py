@@ -42,12 +42,12 @@ from pyunitok.run.plan import Plan, Progress
 from pyunitok.run.shard import RunShard, shard_suffix
 from pyunitok.tokens.manifest import Manifest
 
-# The default number of units. Units are large enough that their startup time is negligible, and small enough to repeat.
+# The default number of units. It makes units large enough for a negligible startup time, and small enough to repeat.
 N_UNITS = 4096
 MIN_UNIT_BYTES, MAX_UNIT_BYTES = 64 << 20, 4 << 30
 ATTEMPTS = "attempts"  # the folder for parts being written
 ATTEMPT = re.compile(r"\d+\.[0-9a-f]{32}")
-FOLDER_PARTS = 1000  # per folder, because file systems are slow with a million names
+FOLDER_PARTS = 1000  # the number of parts per folder, because file systems are slow with a million names
 
 WHOLE = Range()
 

@@ -30,8 +30,8 @@ from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX
 
 FRAME_BYTES = 1 << 16  # a frame ends with the line that reaches this size
 # A hostile frame of 48 KB can decompress to 3 GB, and parsed JSON takes up to about 40 times its size.
-MAX_FRAME_BYTES = 257 << 20  # decompressed: fits the longest line that --max-line allows, and the name of its file
-MAX_PARSED_BYTES = 96 << 20  # memory for the objects parsed from a line
+MAX_FRAME_BYTES = 257 << 20  # decompressed; enough for the longest line that --max-line allows and the name of its file
+MAX_PARSED_BYTES = 96 << 20  # the maximum memory of the objects parsed from a line
 OBJECT_BYTES = 96  # the maximum memory of a value, excluding its text
 CHARACTER_BYTES = 8  # memory per byte of JSON with an emoji: 4 for the line as str, and 4 for the parsed value
 LEVEL = 3

@@ -17,8 +17,8 @@ from pyunitok.tokens.manifest import InputRecord
 QUANTILES = (0.0, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
 EXAMPLES = 20  # the number of examples of unused pieces
 LENGTH_CHUNK = 1 << 20
-MAX_SORTED = 1 << 24  # documents whose lengths are sorted for quantiles; larger files are sampled
-MAX_SAMPLED = 20_000  # documents whose bytes are counted
+MAX_SORTED = 1 << 24  # the maximum number of document lengths sorted for quantiles; larger files are sampled
+MAX_SAMPLED = 20_000  # the maximum number of documents whose bytes are counted
 
 
 @dataclass

@@ -13,7 +13,7 @@ from pyunitok.tokens import page
 from pyunitok.tokens.page import Rows, Table
 from pyunitok.tokens.stats import Stats, bins
 
-MAX_INPUTS = 500  # listed on the page
+MAX_INPUTS = 500  # the maximum number of inputs listed on the page
 
 
 def rows(found: Stats) -> Rows:

@@ -28,7 +28,7 @@ from pyunitok.vocab import known, native, open_model, rwkv
 from pyunitok.vocab.lists import PieceList, escape
 from pyunitok.vocab.vocabulary import About, Vocabulary
 
-MAX_ID = 65535  # ids stay uint16
+MAX_ID = 65535  # so that ids remain uint16
 _WRITERS: dict[str, Callable[[Vocabulary], bytes | bytearray]] = {
     "rwkv": rwkv.write_text,
     "rwkv-json": rwkv.write_json,

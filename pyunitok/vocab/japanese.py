@@ -24,7 +24,7 @@ RUNS = (  # a pattern for the regex package; the script of long-vowel marks is C
     r"\p{Script=Hiragana}*+|\p{Script=Hiragana}[\p{Script=Hiragana}\p{Script=Inherited}\u30fc]*+"
 )
 MAX_RUNS = 1 << 20  # only the most frequent runs are divided; the others hardly change the result
-MAX_ENDING = 8  # hiragana in a word that begins with kanji
+MAX_ENDING = 8  # the maximum number of hiragana in a word that begins with kanji
 FACTOR = 4.0  # a hiragana that belongs to a word follows it at least this many times as often as it follows nouns
 PRIOR = 2.0  # smoothing: adds this many occurrences of each word, with the average endings of kanji
 MOSTLY = 0.6  # a final particle belongs to a word if it follows in at least this share of cases: 特に, but not 父は

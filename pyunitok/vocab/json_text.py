@@ -7,7 +7,7 @@ from typing import Any
 
 from pyunitok.errors import VocabularyError
 
-FIRST_KEY = rb'\s*\{\s*"[^"\\]*(?:\\.[^"\\]*)*"\s*:\s*'  # the beginning of a JSON object, up to its first value
+FIRST_KEY = rb'\s*\{\s*"[^"\\]*(?:\\.[^"\\]*)*"\s*:\s*'  # matches a JSON object up to its first value
 
 
 def decode(data: bytes, name: str) -> str:

@@ -23,7 +23,7 @@ from pyunitok.vocab import utf8
 
 _MARGIN_BYTES = 8  # at least two characters, one of which may be incomplete
 _RUN_MIN = 64  # shorter runs of marks are sorted by unicodedata
-_UNCLASSED_MARKS = "\u0f73\u0f75\u0f81"  # of combining class 0, but they decompose into marks
+_UNCLASSED_MARKS = "\u0f73\u0f75\u0f81"  # their combining class is 0, but they decompose into marks
 
 
 def normalize(text: bytes) -> bytes:

@@ -22,7 +22,7 @@ from pyunitok.vocab.huggingface.writer import serde_float
 
 _LIST = re.compile(rb'"merges"\s*:\s*(?=\[)')
 _MARK = "\0merges"
-_DECODER = msgspec.json.Decoder(float_hook=serde_float)  # twice as fast as json.loads()
+_DECODER = msgspec.json.Decoder(float_hook=serde_float)  # this decoder is twice as fast as json.loads()
 
 
 def load(data: bytes) -> Any:
