@@ -66,7 +66,7 @@ class FrameSource:
     def __init__(self, raw: RawFile) -> None:
         self.frame_at = raw.position
         self._raw = raw
-        self._chunk = b""  # read from the file; scanned up to _at
+        self._chunk = b""  # bytes read from the file, scanned up to _at
         self._at = 0
         self._scanner = FrameScanner()
         self._checked = False  # whether the header of the current frame has been checked

@@ -37,10 +37,10 @@ class FrameHeader:
 
     skippable: bool
     window_bytes: int = 0
-    content_bytes: int | None = None  # decompressed; None if the header does not state it
+    content_bytes: int | None = None  # the decompressed size; None if the header does not state it
     dictionary_id: int = 0
     has_checksum: bool = False
-    skip_bytes: int = 0  # content size of a skippable frame
+    skip_bytes: int = 0  # the content size of a skippable frame
 
     def most_bytes(self, n_blocks: int) -> int:
         """An upper bound on the decompressed size of a frame of n_blocks blocks."""
@@ -108,7 +108,7 @@ class FrameScanner:
         self.n_bytes = self.n_blocks = self._block_at = 0
         self._skip = 0  # bytes of content to skip
         self._part = b""  # the beginning of a header that is split across chunks
-        self._last = False  # the frame ends after the skipped bytes
+        self._last = False  # whether the frame ends after the skipped bytes
 
     @property
     def block_at(self) -> int:

@@ -83,7 +83,7 @@ class JsonlReader:
         self._inside = start.inside  # bytes of the first line's text that are in earlier blocks
         self._long: PendingDocuments | None = None  # the text of a line longer than a block
         self._long_metadata = self._long_line = b""
-        self._long_bytes = 0  # the size of that line
+        self._long_bytes = 0  # the size of the long line
 
     @property
     def finished(self) -> bool:

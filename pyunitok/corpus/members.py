@@ -37,7 +37,7 @@ class MemberStream:
         self._max_memory_bytes = max_memory_bytes
         self._new_decoder = new_decoder
         self._chunk = b""  # read from the file, not yet consumed by a decoder
-        self._decoder: Any = None  # for the current member
+        self._decoder: Any = None  # the decoder of the current member
         self._member_at = 0
         self._n_members = 0
 

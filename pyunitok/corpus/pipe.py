@@ -51,7 +51,7 @@ class PipeStream:
         self.compressed_position, self.close = stream.compressed_position, stream.close
         self._stream = stream
         self._hash = ChunkHash()
-        self._turn = threading.Lock()  # one thread reads while another calls state()
+        self._turn = threading.Lock()  # because one thread reads while another calls state()
         self._known, self._start = known or Hashed(), start
         self._checked = not self._known.n_bytes
         self._n_compared = 0  # chunks compared so far

@@ -157,7 +157,7 @@ class Search:
     def __init__(self, separator: bytes) -> None:
         self._separator = separator
         self._tail = b""  # the end of the text so far, where a separator may begin
-        self._n_bytes = 0  # bytes of text so far
+        self._n_bytes = 0  # the number of bytes of text so far
         self._last: int | None = None  # where the last separator began in the text
 
     def feed(self, chunk: bytes) -> int | None:

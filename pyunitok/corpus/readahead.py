@@ -97,7 +97,7 @@ class ReadAhead:
         self._next = first
         self._opening: int | None = None
         self._streams: dict[int, ReadAheadStream] = {}
-        self._failures: dict[int, BaseException] = {}  # from opening a stream; raised when the reader takes it
+        self._failures: dict[int, BaseException] = {}  # errors in opening streams, raised when the reader takes them
 
     def claim(self) -> Task | None:
         """A task for an idle thread, or None. Call this with the lock held, but run the task without it."""
@@ -193,9 +193,9 @@ class ReadAheadStream:
         self._shared = readahead or ReadAhead(1)  # by default, decompress only when reading
         self._producing = False
         self.queue: deque[Chunk] = deque()
-        self._chunk: Chunk | None = None  # being read
+        self._chunk: Chunk | None = None  # the chunk that is being read
         self._chunk_at = 0
-        self._n_bytes = start[1]  # read so far
+        self._n_bytes = start[1]  # the number of bytes of text read so far
         self._frames = deque([start])  # (offset in the file, offset in the text) of frames that have been read
 
     def place(self, n_bytes: int) -> tuple[int, int]:

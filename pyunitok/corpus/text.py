@@ -58,9 +58,9 @@ class TextReader:
         self._stream = Pushback(stream)
         self._separator = separator
         self._split = split
-        self._limit: int | None = None  # bytes to read into the next block, after offsets have run out
+        self._limit: int | None = None  # how many bytes to read into the next block if offsets ran out
         self._inside = start.inside  # bytes of the current document that are in earlier blocks
-        self._separated = separator is not None and start.documents > 0  # a separator precedes the current document
+        self._separated = separator is not None and start.documents > 0  # whether a separator precedes the document
         self._position = start
         self._file = json.dumps(stream.name).encode() if metadata else None
         self.finished = False

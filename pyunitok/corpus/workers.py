@@ -80,7 +80,7 @@ class Carry(Generic[T]):
     def __init__(self, first: T) -> None:
         self._values = {0: first}
         self._changed = threading.Condition()
-        self._end: float = math.inf  # blocks from this one on stop waiting
+        self._end: float = math.inf  # from this block on, blocks stop waiting
 
     def put(self, number: int, value: T) -> None:
         """Set the value for the block with this number."""
@@ -127,7 +127,7 @@ class Workers(Generic[T]):
         self._results: dict[int, Result[T] | BaseException | None] = {}
         self._failure: BaseException | None = None  # the error of a worker without a block
         self._n_filled = self._n_taken = 0
-        self._stop = False  # reading has stopped
+        self._stop = False  # whether reading has stopped
         self.unreported: list[Ending] = []  # inputs that ended just before an error in reading
         self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(reading.useful_threads)]
 

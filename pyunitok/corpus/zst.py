@@ -44,8 +44,8 @@ class ZstdFrames:
         self._source = FrameSource(raw)
         self._large: _LargeFrame | None = None
         self._large_at: int | None = None  # the offset of the large frame, until its first chunk has been made
-        self._error: InputError | None = None  # raised after the chunks before it
-        self._contexts: list[zstandard.ZstdDecompressor] = []  # idle; at most one per thread
+        self._error: InputError | None = None  # an error to raise after the preceding chunks
+        self._contexts: list[zstandard.ZstdDecompressor] = []  # idle decoders, at most one per thread
 
     def produce(self, spare: list[bytearray]) -> Chunk | None:
         """A chunk with complete frames that are not yet decompressed, or with the next bytes of a large frame."""

@@ -277,7 +277,7 @@ class RangeFile(SeekableFile):
     def __init__(self, fs: Any, path: str, size_bytes: int) -> None:
         super().__init__(size_bytes)
         self._fs, self._path = fs, path
-        self._n_in_a_row = 0  # bytes read up to _at without a seek
+        self._n_in_a_row = 0  # how many bytes before _at have been read without a seek
         self._requests: deque[tuple[int, int, Future[bytes]]] = deque()  # (begin, end, data) of adjacent ranges
         self._threads: ThreadPoolExecutor | None = None
         self._given_up = threading.Event()

@@ -160,7 +160,7 @@ class _Machines:
 
     def __init__(self, cores: int) -> None:
         self._cores = cores
-        self._alive: dict[str, str] = {}  # names by node id
+        self._alive: dict[str, str] = {}  # {node id: name}
         self._n_tasks, self._next_update = 1, 0.0
 
     def n_tasks(self) -> int:

@@ -36,7 +36,7 @@ class Documents(ABC):
     """
 
     n_tokens: int
-    dtype: np.dtype[Any]  # of the ids: uint16 or uint32
+    dtype: np.dtype[Any]  # the type of the ids: uint16 or uint32
 
     @abstractmethod
     def __len__(self) -> int: ...

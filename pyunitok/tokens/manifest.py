@@ -70,7 +70,7 @@ class InputRecord(InputFile):
     skipped: Count = 0  # invalid documents that were skipped
     text_bytes: Count = 0
     error: str | None = None  # the reason, if the file was skipped as damaged
-    abridged: bool = False  # `duplicates --drop` removed text from its documents
+    abridged: bool = False  # whether `duplicates --drop` removed text from its documents
 
     def to_json(self) -> dict[str, Any]:
         values = {"size" if name == "size_bytes" else name: value for name, value in asdict(self).items()}

@@ -63,7 +63,7 @@ class MetadataFile:
         """Raise OutputError if the file at `begun` contains anything but complete frames."""
         self._file = file
         self._lines: list[bytes] = []
-        self._n_waiting = 0  # bytes of waiting lines
+        self._n_waiting = 0  # the number of bytes in waiting lines
         self._compressor: Any = None
         self._index, self.n_documents = _read_heads(begun) if begun else ([], 0)
 

@@ -81,8 +81,8 @@ class _Array:
     def __init__(self) -> None:
         self._units: list[int] = []
         self._next, self._previous = [0] * RING, [0] * RING
-        self._is_fixed = [False] * RING  # the unit is taken
-        self._is_used = [False] * RING  # the offset of a state; no other state may have it
+        self._is_fixed = [False] * RING  # whether the unit is taken
+        self._is_used = [False] * RING  # whether the unit is the offset of a state; a second state must not use it
         self._first = 0  # the first free unit of the ring, or len(self._units) if the ring is empty
         self._take(0)
         self._is_used[0] = True

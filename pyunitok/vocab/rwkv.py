@@ -87,7 +87,7 @@ class _Lines(NamedTuple):
     """
 
     starts: _Positions
-    ends: _Positions  # before the CR or LF
+    ends: _Positions  # where the line ends, before its CR or LF
     ids: _Positions
     opens: _Positions  # the opening quote
     closes: _Positions  # the closing quote

@@ -49,7 +49,7 @@ Scores = np.ndarray[Any, np.dtype[np.float32]]
 class Normalization:
     """The rules of a NormalizerSpec; see csrc/text/normalize.h."""
 
-    charsmap: bytes  # precompiled; empty if there is none
+    charsmap: bytes  # precompiled; empty: no charsmap
     flags: int  # of enum unitok_model_flags
 
 
@@ -66,7 +66,7 @@ class SentencePieceModel:
     flags: int  # of enum unitok_model_flags, including normalization.flags
     normalization: Normalization
     denormalization: Normalization | None
-    unknown_id: int  # of the piece of type UNKNOWN, or -1 (only with byte_fallback)
+    unknown_id: int  # the id of the piece of type UNKNOWN; -1 if there is none (only with byte_fallback)
 
     @property
     def kind(self) -> Kind:

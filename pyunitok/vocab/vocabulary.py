@@ -104,7 +104,7 @@ class Vocabulary:
     data: Bytes
     offsets: Offsets  # [n + 1]
     ids: Offsets  # [n]
-    eod_id: int | None  # end of document; need not have a piece, because no text contains it
+    eod_id: int | None  # the end of document; need not have a piece, because no text contains this token
     eod_piece: str | None  # the text of the end-of-document token
     fallback_id: int | None  # the id of a byte that no piece covers; None if all 256 bytes are pieces
     name: str  # for messages; usually the file
@@ -115,7 +115,7 @@ class Vocabulary:
     charsmap: bytes = b""
     unknown_surface: bytes = b""
     merges: Offsets | None = None  # [3 * n_merges]: left sides, right sides, results; with listed_merges
-    pattern: bytes = b""  # of the pre-tokenizer; see unitok_pattern_new in csrc/unitok.h
+    pattern: bytes = b""  # the pre-tokenizer pattern; see unitok_pattern_new in csrc/unitok.h
     special: dict[str, int] = field(default_factory=dict)
     denormalization: tuple[bytes, int] | None = None
     prepare: dict[str, Any] | None = None

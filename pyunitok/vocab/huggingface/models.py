@@ -23,7 +23,7 @@ class FileModel(NamedTuple):
     pieces: list[str]
     ids: list[int]
     scores: list[float] | None
-    unknown: int | None  # an id
+    unknown: int | None  # the id of unknown characters
     flags: int
     merges: Offsets | None  # as in Vocabulary
     more: dict[str, Any]  # settings for About.prepare
