@@ -354,7 +354,7 @@ def spare_buffer(spare: list[bytearray], n_bytes: int) -> bytearray:
     """A spare buffer of at least n_bytes, or a new one. Reuse matters: page faults in a new buffer take half as long as
     decompression.
 
-    Spare buffers that are too small are dropped, so that buffers of the sizes in use replace them.
+    A spare buffer that is too small is dropped, so that a buffer of a size in use replaces it.
     """
     try:
         buffer = spare.pop()

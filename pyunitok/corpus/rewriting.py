@@ -26,9 +26,9 @@ from pyunitok.errors import OutputError
 class Edits:
     """How to change documents of a block, by their numbers in the block. All others are copied.
 
-    texts   for each document that is replaced: the texts of the documents that replace it, with the same other fields.
-            A document without texts is dropped. Texts are str, with surrogates for invalid UTF-8
-    values  for each document that gets the rewriter's field: the value of the field
+    texts   {number: the texts of the documents that replace the document, which keep its other fields}; if the sequence
+            is empty, the document is dropped. Texts are str, with surrogates for invalid UTF-8
+    values  {number: the value of the rewriter's field, which is added to the document}
     """
 
     texts: Mapping[int, Sequence[str]] = field(default_factory=dict)

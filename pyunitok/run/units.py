@@ -248,7 +248,7 @@ def _tokenize(work: UnitContext, unit: Unit, sources: Sequence[Source], out: Pat
     except InputError:
         if unit.before != UNCOUNTED:
             raise
-    # Count the lines before the range and read it again, so that the error names the line.
+    # Count the lines before the range, and read the range again, so that the error names the line.
     before = counted(sources[0], Range(0, unit.part.begin), separator_of(sources[0], work.plan.options.separator))
     unit = replace(unit, before=followed_by(BEGINNING, before))
     plan = _plan_of(work, unit, _opened(work, unit, sources))
