@@ -17,7 +17,7 @@ from typing import Any
 
 STRUCT, LIST, SET, _MAP, BINARY, DOUBLE, BYTE, UUID = 12, 9, 10, 11, 8, 7, 3, 13
 TRUE, FALSE = 1, 2
-INTEGERS = {4: 16, 5: 32, 6: 64}  # type: number of bits
+INTEGERS = {4: 16, 5: 32, 6: 64}  # the number of bits of each type
 _MAX_DEPTH = 16
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from pyunitok.corpus.thrift import BINARY, BYTE, DOUBLE, FALSE, INTEGERS, LIST, SET, STRUCT, TRUE, UUID, ThriftReader
 
 Struct = dict[int, tuple[int, Any]]
-FIXED = {BYTE: 1, DOUBLE: 8, UUID: 16}  # type: number of bytes of a value
+FIXED = {BYTE: 1, DOUBLE: 8, UUID: 16}  # the number of bytes of a value of each type
 
 
 class EncodedValue(bytes):

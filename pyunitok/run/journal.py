@@ -1,4 +1,4 @@
-"""The journal next to an unfinished output records the run and how much of its output is on disk.
+"""Reads and writes the journal next to an unfinished output. It records the run and how much of its output is on disk.
 
     OUT.journal.partial     line 1   "pyunitok journal 2 " and the XXH64 of the two lines below
                             line 2   the run: its options and inputs                      (JSON, never changes)
@@ -35,10 +35,10 @@ def journal_path(out: Path) -> Path:
 
 @dataclass
 class Journal:
-    """The contents of the file.
+    """The contents of a journal.
 
     run       the run that writes this output
-    replaces  the run may replace an older OUT (--overwrite)
+    replaces  whether the run may replace an older OUT (--overwrite)
     files     {suffix: the length on disk and the hashes of this output file}; the suffix of OUT itself is ""
     progress  JSON values that the run needs to resume
     manifest  the text of OUT.json, once all files are complete and only renames remain

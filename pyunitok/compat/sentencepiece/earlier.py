@@ -132,7 +132,7 @@ class SentencePieceProcessor(CurrentProcessor):
     ) -> Any:  # fmt: skip
         """Draw num_samples tokenizations (default 1) with p ~ exp(alpha * score); alpha defaults to 1.0.
 
-        Returns (tokens, log probability) pairs or an NBestSentencePieceText; for a list of texts, a list of these.
+        Returns (tokens, log probability) pairs or an NBestSentencePieceText; for a list of texts, a list of them.
 
         wor           draw without replacement
         include_best  include the best tokenization; requires wor

@@ -71,8 +71,8 @@ class Encoding:
         """The ids of a text.
 
         allowed_special     the special tokens to find in the text, or "all"
-        disallowed_special  raise ValueError if the text contains one of these; "all": all that are not allowed. Other
-                            special tokens are encoded as plain text.
+        disallowed_special  the special tokens for which to raise ValueError if the text contains one; "all": all that
+                            are not allowed. All others are encoded as plain text.
         """
         allowed = self._check(text, allowed_special, disallowed_special)
         return self._encode(text, allowed)[0]
