@@ -56,8 +56,12 @@ def _parse_limit(text: str) -> int:
 )  # fmt: skip
 @click.option("--preset", type=click.Choice(list(PRESETS)), help="Use the rule of a paper; other options override it.")
 @click.option("--unit", type=click.Choice(UNITS), default="words", show_default=True, help="The units of n-grams.")
-@click.option("-n", "--length", "n", type=click.IntRange(1), default=13, show_default=True, help="Units in an n-gram.")
-@click.option("--min-units", type=click.IntRange(1), help="Minimum size of items compared in full; 8, or n if less.")
+@click.option(
+    "-n", "--length", "n", type=click.IntRange(1), default=13, show_default=True, help="Number of units in an n-gram."
+)
+@click.option(
+    "--min-units", type=click.IntRange(1), help="Minimum size of items compared in full; by default, 8 or n if less."
+)
 @click.option(
     "--min-share", type=click.FloatRange(0, 1), default=0.0, show_default=True,
     help="Act on a document only if it contains this share of an item.",
@@ -79,9 +83,10 @@ def _parse_limit(text: str) -> int:
     help="cut: characters removed on each side of an n-gram.",
 )  # fmt: skip
 @click.option("--min-piece", type=click.IntRange(0), default=200, show_default=True,
-              help="cut: drop pieces with fewer characters.")  # fmt: skip
+              help="cut: drop pieces with fewer characters than this.")  # fmt: skip
 @click.option(
-    "--max-pieces", type=click.IntRange(1), default=10, show_default=True, help="cut: drop documents with more pieces."
+    "--max-pieces", type=click.IntRange(1), default=10, show_default=True,
+    help="cut: drop documents with more pieces than this.",
 )
 @model_option
 @click.option("--shard", type=SHARD, metavar="I/N",

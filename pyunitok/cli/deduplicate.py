@@ -52,8 +52,8 @@ REPEATS = ("min_bytes", "min_words", "keep", "cut", "max_share", "min_left", "do
 @click.option("--cut", type=click.Choice(list(CUTS)), default="word", show_default=True,
               help="Shrink repeats to complete characters, words or lines.")  # fmt: skip
 @click.option("--max-share", type=click.FloatRange(0, 1), metavar="SHARE",
-              help="Drop a document if a larger share of its bytes repeats.")  # fmt: skip
-@click.option("--min-left", type=SIZE, metavar="N", help="Drop a document if cutting leaves fewer bytes.")
+              help="Drop a document if more than this share of its bytes repeats.")  # fmt: skip
+@click.option("--min-left", type=SIZE, metavar="N", help="Drop a document if cutting leaves fewer bytes than this.")
 @reading_options
 def deduplicate(
     inputs: tuple[str, ...], out: str, ranges: str | None, json_path: str | None, tmp: str | None, overwrite: bool,

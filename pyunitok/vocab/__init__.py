@@ -1,6 +1,6 @@
 """Opens vocabulary and model files. Each format has a module and a row in READERS.
 
-A reader returns a Vocabulary (vocabulary.py), which builds its model. A native file contains the model and is
+A reader returns a Vocabulary (vocabulary.py), which builds the model. A native file contains the model and is
 mapped into memory. Two formats have no rows: vocab.json with merges.txt, because it is two files, and folders
 (folder.py). convert.py converts one format to another.
 """

@@ -34,7 +34,7 @@ _LANGUAGES = (
 
 
 def _numbered(*tokens: str) -> Callable[[int, Mapping[int, str]], dict[str, int]]:
-    """Special tokens whose ids follow those of the pieces."""
+    """A function for Known.special_tokens: the ids of these tokens follow those of the pieces."""
     return lambda n, names: {token: n + k for k, token in enumerate(tokens)}
 
 
@@ -75,7 +75,7 @@ def _whisper(languages: str) -> Callable[[int, Mapping[int, str]], dict[str, int
 
 
 def _harmony(n: int, names: Mapping[int, str]) -> dict[str, int]:
-    """The tokens of gpt-oss. As in tiktoken, 200018 has two names."""
+    """The tokens of gpt-oss. As in tiktoken, id 200018 has two names."""
     numbered = {_HARMONY.get(id_, f"<|reserved_{id_}|>"): id_ for id_ in range(200000, 201088)}
     return {"<|startoftext|>": 199998, "<|endoftext|>": 199999, **numbered, "<|reserved_200018|>": 200018}
 
