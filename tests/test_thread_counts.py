@@ -80,5 +80,5 @@ def test_commands_reject_invalid_numbers(words: tuple[str, ...]) -> None:
 
 
 def test_commands_with_threads() -> None:
-    taking = {"decontaminate", "deduplicate", "index", "stats", "tokenize", "train", "verify", "vocab"}
+    taking = {"decontaminate", "deduplicate", "duplicates", "index", "stats", "tokenize", "train", "verify", "vocab"}
     assert {words[0] for words in TAKING} == taking <= set(COMMANDS)
