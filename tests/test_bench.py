@@ -35,7 +35,7 @@ def bench(*arguments: str, n: bool = True, corpora: bool = True) -> Any:
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("part", ["size", "queries", "build", "sort", "disk"])
+@pytest.mark.parametrize("part", ["size", "queries", "build", "sort", pytest.param("disk", marks=pytest.mark.slow)])
 def test_compact(part: str) -> None:
     report = bench("compact", "--part", part)
     assert len(report["rows"]) >= 2 and "verified" in report["notes"][0]
@@ -214,18 +214,21 @@ def test_train_counting() -> None:
     assert len(rows) == 1 and rows[0]["rate"] > 0
 
 
+@pytest.mark.slow
 def test_deduplicate() -> None:
     report = bench("deduplicate", "--gigabytes", "0.001", "--hits", "0.5", corpora=False)
     assert [row["what"] for row in report["rows"]] == ["pyunitok"]
     assert "one copy of each paragraph" in report["notes"][0]
 
 
+@pytest.mark.slow
 def test_decontaminate() -> None:
     report = bench("decontaminate", "--gigabytes", "0.001", "--grams", "2000", "--hits", "0.2", corpora=False)
     assert [row["what"] for row in report["rows"]] == ["pyunitok"]
     assert "verified" in report["notes"][0]
 
 
+@pytest.mark.slow
 def test_words() -> None:
     report = bench("words", "--tokens", "0.1")
     whats = [row["what"] for row in report["rows"]]

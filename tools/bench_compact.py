@@ -25,7 +25,8 @@ KINDS = {"suffix array": [], "compact": ["--compact"], "compact, blocks of 64": 
 COUNT_BITS, TEXT_SHARE, SORT_SHARE = 7.4, 0.31, 0.7
 # Mean and 95 % of a count, a count in a batch, locating a hit, reading 1,000 bytes: µs.
 TARGETS = {"compact": (200, 800, 100, 12, 200), "compact, blocks of 64": (140, 500, 100, 12, 200)}
-COUNT_MS, PAGE_MS, N_COLD, PAGE_HITS = 20, 500, 50, 20
+COUNT_MS, PAGE_MS, PAGE_HITS = 20, 500, 20
+N_COLD = 15  # phrases for each of the -n turns, read from disk
 TOKEN_BYTES, N_PHRASES, N_LOCATED, N_READ = 3, 1000, 20_000, 300
 
 
@@ -204,7 +205,7 @@ def compact(bench: Bench, part: str, tokens: float, given: Path | None) -> Repor
         elif part == "sort":
             measure_sort(bench, report, index)
         elif part == "disk":
-            texts = [text.encode() for text in phrases(english(bench), N_COLD)]
+            texts = [text.encode() for text in phrases(english(bench), N_COLD * bench.n)]
             measure_disk(report, compacted(index) if given is None else open_index(given), texts)
     report.notes.append("verified: counts, positions and tokens equal those of the suffix array; ratios to uint16")
     return report
