@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import re
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from test_fields import make
+from toys import models
 
 from pyunitok.cli import cli
 from pyunitok.cli.search import ANSWERS as SEARCH_ANSWERS
@@ -123,6 +125,33 @@ def results(index: Index, plain: Index, folder: Path, monkeypatch: pytest.Monkey
         yield f"search: {query}", run("search", str(folder / "small"), *SEARCHES[query], "--json")
 
 
+def results_in_files(folder: Path) -> Iterator[tuple[str, Any]]:
+    """(name of the section, result) of the commands that write JSON to files, and of `vocab`."""
+    (folder / "bench.jsonl").write_text(json.dumps({"q": f"{PHRASE} {PHRASE}"}))
+    (folder / "c.jsonl").write_text("".join(json.dumps({"text": f"{PHRASE} {PHRASE} {k}"}) + "\n" for k in range(3)))
+    (folder / "c.txt").write_text(f"{PHRASE} {PHRASE}")
+    inputs, json_file = [str(folder / "c.jsonl"), str(folder / "c.txt")], folder / "table.json"
+    for name, arguments, lines in [
+        ("decontaminate", ["--against", folder / "bench.jsonl", "--field", "q", "--report"], "match"),
+        ("deduplicate", ["--ranges"], "ranges"),
+    ]:  # fmt: skip
+        out, list_file = folder / f"{name}d", folder / f"{name}.jsonl"
+        argv = [name, *inputs, "-o", out, "--json", json_file, *arguments, list_file]
+        assert CliRunner().invoke(cli, list(map(str, argv))).exit_code == 0
+        found = json.loads(json_file.read_text())
+        for row in found if isinstance(found, list) else [found]:
+            yield f"{name}: {'table' if isinstance(found, list) else 'summary'}", row
+        for line in list_file.read_text().splitlines():
+            yield f"{name}: {lines}", json.loads(line)
+    models.greedy().save(folder / "m.utk")
+    (folder / "add.txt").write_text("zqzqzq\n")
+    yield "vocab list", run("vocab", "list", str(folder / "m.utk"), "--longest", "1", "--json")
+    text = ["--text", str(folder / "c.txt"), "--json", "-"]
+    yield "vocab diff", run("vocab", "diff", str(folder / "m.utk"), str(folder / "m.utk"), *text)
+    added = ["--add", str(folder / "add.txt"), "--dry-run"]
+    yield "vocab edit", run("vocab", "edit", str(folder / "m.utk"), *added, *text)
+
+
 # -------------------------------------------------------------------------------------------------- the description ---
 
 Record = dict[str, tuple[str, bool]]  # key: (type, whether it is optional)
@@ -190,7 +219,8 @@ def test_every_key_is_described_and_occurs(
     index: Index, plain: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
     checker, names = Checker(), set()
-    for name, value in results(index, plain, tmp_path, monkeypatch):
+    found = itertools.chain(results(index, plain, tmp_path, monkeypatch), results_in_files(tmp_path))
+    for name, value in found:
         checker.record(SAME.get(name, name), value)
         names.add(name)
     missing = {(title, key) for title, fields in checker.records.items() for key in fields} - checker.seen
@@ -198,7 +228,8 @@ def test_every_key_is_described_and_occurs(
     optional = {(title, key) for title, fields in checker.records.items() for key in fields if fields[key][1]}
     assert optional <= checker.absent  # keys that always occur are not optional
     queries = {f"search: {name}" for name in (*SEARCH_ANSWERS, *ONLY_WORDS, *FIELD_QUERIES)}
-    queries |= {"search: queries", "trace", "stats", "duplicates"}
+    queries |= {"search: queries", "trace", "stats", "duplicates", "vocab list", "vocab diff", "vocab edit"}
+    queries |= {"decontaminate: table", "decontaminate: match", "deduplicate: summary", "deduplicate: ranges"}
     assert names == queries | {f"page: {name}" for name in ANSWERS}
 
 
