@@ -3,11 +3,11 @@
  *     documents    a b c d e | f g | h a b c      windows of 3: abc, bcd, cde, hab, abc
  *
  *     count   hash of each window ──▶ the counter of that hash, which stops at 2
- *     find    windows whose counter is 2 ──▶ records: all that repeat, and some that share a counter
+ *     find    windows whose counter is 2 ──▶ records of all that repeat, and some that do not
  *
- * Each hash is that of string_table.h, of tokens instead of bytes. When a window moves by one token,
- * its hash follows from the previous one. Records contain two hashes with different factors, because
- * 2^36 windows would have a few equal hashes of 61 bits. */
+ * The hash is that of string_table.h, computed from tokens instead of bytes. When a window moves by
+ * one token, its hash is computed from the previous one. Records contain two hashes with different
+ * factors, because among 2^36 windows, a few different ones would have equal 61-bit hashes. */
 
 #include "ground/alloc.h"
 #include "ground/error.h"
@@ -19,7 +19,7 @@ enum {
     N_HASHES = 2,
     BLOCK = 32,         /* windows whose counters are prefetched together */
     SLOTS_PER_BYTE = 4, /* counters of 2 bits */
-    ENOUGH = 2          /* the largest counter */
+    ENOUGH = 2          /* the largest value of a counter */
 };
 
 struct unitok_windows {
@@ -31,7 +31,7 @@ struct unitok_windows {
     uint64_t n_slots;
 };
 
-/* The documents that a scan reads. `d` is the document with the next window. */
+/* The documents that a scan reads. `d` is the document that contains the next window. */
 typedef struct scan {
     const unitok_windows *windows;
     const void *ids;
@@ -88,7 +88,8 @@ INLINE uint64_t token_at(const scan *s, int64_t k)
                                      : ((const uint32_t *)s->ids)[k];
 }
 
-/* The hash of the next window: the token `added` is at its end, and `gone` before its beginning. */
+/* Returns the hash of the next window, which ends with the token `added`. `gone` is the token just
+ * before that window. */
 INLINE uint64_t moved(const unitok_windows *windows, int which, uint64_t hash, uint64_t gone,
                       uint64_t added)
 {
@@ -119,8 +120,9 @@ INLINE int counter_at(const unitok_windows *windows, uint64_t slot)
     return windows->counters[slot / SLOTS_PER_BYTE] >> shift_of(slot) & 3;
 }
 
-/* Returns the end of the run of windows that begin at *io_at or later, before `end`, in one document;
- * *io_at becomes the first of them. */
+/* Finds the next windows that begin in [*io_at, end), all in one document. Sets *io_at to the first
+ * position at which one begins, and returns the position after the last; both are `end` if there
+ * are no more windows. */
 static int64_t next_run(scan *s, int64_t *io_at, int64_t end)
 {
     for (; s->d < s->n_documents; s->d++) {
@@ -205,7 +207,8 @@ int64_t unitok_windows_find(const unitok_windows *windows, const void *ids, cons
     return n_found;
 }
 
-/* If the windows before two windows are equal, only the last tokens of the two can differ. */
+/* If the two windows that begin one token before those of a pair are equal, only the last tokens of
+ * the pair can differ. */
 int64_t unitok_windows_differ(const unitok_windows *windows, const void *ids, int64_t n_ids,
                               const unitok_anchor *pairs, int64_t n)
 {

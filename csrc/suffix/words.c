@@ -1,5 +1,5 @@
-/* words.c - counts of words in parts of an index, intervals of their suffix array, and a linear
- * search for words with gaps between them */
+/* words.c - counts the words in ranges of an index, narrows intervals of its suffix array, and
+ * searches all words for matches with gaps between the words */
 
 #include <string.h>
 
@@ -18,8 +18,8 @@ int32_t unitok_words_count(const uint32_t *words, const int64_t *begins, const i
     return 1;
 }
 
-/* The first suffix of [lo, hi) whose word `depth` is at least `word`, or -1 if a suffix begins past
- * the end. */
+/* Returns the first suffix in [lo, hi) whose word at `depth` is at least `word`; hi if there is
+ * none; -1 if a suffix begins past the end of the words. */
 static int64_t lower_bound(const uint32_t *words, const uint32_t *sa, int64_t n, int64_t depth,
                            int64_t word, int64_t lo, int64_t hi)
 {
@@ -46,9 +46,9 @@ int32_t unitok_words_narrow(const uint32_t *words, const uint32_t *sa, int64_t n
     return 1;
 }
 
-/* The number of words of the shortest match that begins with word 0 of n words, or 0 if there is
- * none. Place by place, computes the distances from word 0 at which a match of the places so far
- * can end. */
+/* Returns the number of words in the shortest match that begins at words[0], or 0 if there is none.
+ * For each place in turn, computes the distances from words[0] at which a match of the places up to
+ * that one can end. */
 static int32_t shortest(const uint32_t *words, int32_t n, const unitok_words_query *query)
 {
     uint8_t is_end[UNITOK_WORDS_MAX_SPAN] = {1};
@@ -85,7 +85,7 @@ int64_t unitok_words_find(const uint32_t *words, int64_t n, const unitok_words_q
         uint32_t word = words[at];
         if (word >= query->n_words) return -1;
         if (!(query->first[word >> 3] >> (word & 7) & 1)) continue;
-        int32_t inside = 1; /* words to the end of the document, at most the span */
+        int32_t inside = 1; /* the words up to the end of the document, at most the span */
         while (inside < query->span && at + inside < n && words[at + inside]) {
             if (words[at + inside] >= query->n_words) return -1;
             inside++;

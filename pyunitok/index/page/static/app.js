@@ -1,4 +1,4 @@
-// The search page. The URL holds the state, and every change to it redraws the page.
+// The search page. The URL stores the state, and every change of the state redraws the page.
 import * as page from "./base.js";
 import { drawDocument, drawHits } from "./concordance.js";
 import { drawKeyness, drawList, drawNgrams } from "./corpus.js";
@@ -31,7 +31,7 @@ const DRAW = {
   ngrams: drawNgrams,
   keyness: drawKeyness,
 };
-const FILTERED = ["hits", "groups"]; // the views that heed the conditions on fields
+const FILTERED = ["hits", "groups"]; // the views to which conditions on fields apply
 const HOME = {
   queries: [],
   text: null,
@@ -66,7 +66,7 @@ function showLinks(s) {
   const views = viewsOf(area).map(({ name, title }) => linked(name, name === s.view, title));
   at("views").replaceChildren(...views);
   const current = views.find((view) => view.hasAttribute("aria-current"));
-  if (current) at("views").scrollLeft = current.offsetLeft - at("views").offsetLeft - 100; // phones scroll the views
+  if (current) at("views").scrollLeft = current.offsetLeft - at("views").offsetLeft - 100; // on phones, the views scroll
 }
 
 function showCount(s, row) {
@@ -198,4 +198,4 @@ try {
 } catch {
   complain(new Error(page.NO_SERVER));
 }
-draw(); // without showQuery: the user may already have typed
+draw(); // and not show(), which replaces the query: the user may already have typed one

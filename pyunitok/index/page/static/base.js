@@ -1,6 +1,6 @@
-// What all views share: the state, which the URL holds, requests, and elements. Text is never inserted as HTML.
+// Code shared by all views: the state (stored in the URL), requests, and elements. Text is never inserted as HTML.
 
-// The views in three areas of the page. `needs`: what an index must have for the view.
+// The views, in three areas of the page. `needs` lists what the index must contain for a view to be available.
 export const VIEWS = [
   { name: "hits", title: "Hits", area: "search" },
   { name: "next", title: "After", area: "search" },
@@ -23,7 +23,7 @@ export const AREAS = [
   ["texts", "Texts"],
   ["corpus", "Corpus"],
 ];
-// How the query is read. Every mode except the first needs an index with words.
+// The ways to read a query. Every mode except the first requires an index of words.
 export const MODES = [
   ["", "exactly as written", {}],
   ["words", "whole words", {}],
@@ -40,8 +40,8 @@ const OF_WORDS = {
   sources: "word_sources",
 };
 export const PAGE = 50;
-export const MAX_HITS = 1000; // maximum hits or rows per request
-// Settings of views: the default of each, which the URL omits.
+export const MAX_HITS = 1000; // the maximum number of hits or rows per request
+// The settings of views and their defaults; the URL omits a setting that has its default value.
 const SETTINGS = {
   by: "",
   parts: "100",
@@ -83,11 +83,11 @@ export function state() {
   return {
     ...Object.fromEntries(settings),
     queries: parameters.getAll("q"),
-    text: parameters.get("text"), // of the views of texts; see textOf
+    text: parameters.get("text"), // the text to compare with the corpus, or null; see textOf
     where: parameters.getAll("where"),
     against: parameters.getAll("against"),
     view: VIEWS.some(({ name }) => name === parameters.get("view")) ? parameters.get("view") : "hits",
-    sort: parameters.get("sort") || "random", // hits that are adjacent in the index are alike
+    sort: parameters.get("sort") || "random", // adjacent hits in the index are similar
     seed: parameters.get("seed") || "0",
     mode: MODES.some(([name]) => name === parameters.get("mode")) ? parameters.get("mode") : "",
     shown: Math.min(MAX_HITS, Number(parameters.get("shown")) || PAGE),
@@ -154,7 +154,7 @@ export function restart() {
 
 export const isCurrent = (controller) => controller === running;
 
-// The name and the parameters of a request in the mode of the state.
+// The name and the parameters of a request in the current mode.
 export const inMode = (s, name) => (s.mode ? OF_WORDS[name] : name);
 export const modeOf = (s) => MODES.find(([name]) => name === s.mode)[2];
 // The parameters of requests about fields, which are the same for text and words.
@@ -214,8 +214,8 @@ export function bar(value, most) {
   return make("progress", { class: "bar", value, max: Math.max(1e-9, most), "aria-hidden": "true" });
 }
 
-// A table. A column is a title, or [title] for numbers, or [title, "optional"] for numbers that phones omit. A cell is an
-// element or text.
+// A table. A column is a title; or [title], if it contains numbers; or [title, "optional"], if it contains numbers
+// and is hidden on phones. A cell is an element or text.
 export function table(columns, rows, name) {
   const head = make("tr");
   const body = make("tbody");
@@ -237,7 +237,7 @@ export function table(columns, rows, name) {
 
 const numeric = (column) => (Array.isArray(column) ? ["number", ...column.slice(1)].join(" ") : undefined);
 
-// A select element that changes one setting: choices are [value, name].
+// A select element that changes one setting; each choice is [value, name].
 export function chooser(setting, choices, s, label, changes = {}) {
   const select = make("select", {
     id: setting,
@@ -258,14 +258,14 @@ export function numberBox(setting, s, label, attributes) {
   );
 }
 
-// A button that shows more rows of a list, if there may be more.
+// A link that shows more rows of a list, or "" if there cannot be more.
 export function moreRows(s, n) {
   return n >= Number(s.rows) && n < MAX_HITS
     ? make("p", {}, link({ rows: String(Math.min(MAX_HITS, 4 * n)) }, {}, "Show more"))
     : "";
 }
 
-// A chart of columns: items are {label, value, title, changes}; `changes` makes a column a link.
+// A column chart. Each item is {label, value, title, changes}; `changes`, if given, makes the column a link.
 export function chart(items, caption) {
   const most = Math.max(1e-9, ...items.map((item) => item.value));
   const columns = make("div", { class: "columns" });

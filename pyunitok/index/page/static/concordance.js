@@ -1,4 +1,4 @@
-// The views of hits: the concordance, with filters and the values of fields, and a document.
+// The view of the hits (the concordance, with filters and the most frequent field values), and that of a document.
 import * as page from "./base.js";
 const { make, link, go, ask, number, flat, tools, downloads } = page;
 
@@ -10,7 +10,7 @@ const SORTS = [
   ["L1", "preceding words"],
 ];
 
-const MAX_SORTED = 10000; // hits that can be sorted by the words beside them, or reached with conditions on fields
+const MAX_SORTED = 10000; // the maximum number of hits sorted by adjacent words, or listed with conditions on fields
 
 export async function drawHits(place, s) {
   const isFiltered = s.where.length > 0;
@@ -94,7 +94,7 @@ function ending(s, answer, shown) {
 
 // ---- fields ----
 
-// The conditions on documents, each of which can be removed, and a box to add one. `setting` is "where" or "against".
+// A form that lists the conditions on documents, removes one, or adds one. `setting` is "where" or "against".
 export function filters(setting, s, label = "Documents with") {
   const input = make("input", {
     type: "text",
@@ -126,7 +126,8 @@ export function filters(setting, s, label = "Documents with") {
   );
 }
 
-// The most frequent values of the fields among the hits, unless hardly two documents have the same.
+// Lists the most frequent values of each field among the hits. Skips a field with several values if the most frequent
+// one is found in a single document.
 async function drawFacets(place, s) {
   const wide = matchMedia("(min-width: 60rem)").matches;
   const box = make("details", { open: wide }, make("summary", {}, "Fields of the hits"));
@@ -173,7 +174,8 @@ const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/g;
 const n_of = (letters, text) => (text.match(letters) || []).length;
 
 // A line gets the direction of most of its letters. The text on either side of the match gets the same direction, so that
-// the letters next to the match are the ones that precede and follow it in the document. `fields`: those of the document.
+// the letters next to the match are the ones that precede and follow it in the document. `fields` are
+// those of the document.
 export function hitLine(hit, fields) {
   const own = fields || {};
   const name = String(own.title || own.url || own.path || (hit.source ? hit.source.split("/").pop() : ""));

@@ -4,7 +4,7 @@ import { filters } from "./concordance.js";
 import { visible, wordLink } from "./lists.js";
 const { make, link, ask, number, tools, downloads, table, bar, rate } = page;
 
-// Searches for the text of some tokens, unless it contains bytes that are no text.
+// A link that searches for the text of some tokens, or only the text if it contains bytes that are not valid UTF-8.
 function tokensLink(text) {
   const shown = make("bdi", {}, visible(text));
   return /\\x[0-9a-f]{2}/.test(text) ? shown : link({ queries: [text], view: "hits", mode: "" }, {}, shown);
@@ -30,7 +30,7 @@ export async function drawList(place, s) {
     : make(
         "span",
         { class: "quiet" },
-        "To list only some, choose “words with * and ?” above and search for a pattern such as *ing.",
+        "To list only matching words, choose “words with * and ?” above and search for a pattern such as *ing.",
       );
   place.append(
     tools(
@@ -79,7 +79,7 @@ export async function drawNgrams(place, s) {
   );
 }
 
-// The words of the documents that meet some conditions, compared with other documents.
+// Lists the words that are more frequent in the documents that meet some conditions than in other documents.
 export async function drawKeyness(place, s) {
   const measures = [
     ["", "log-likelihood"],
@@ -133,7 +133,7 @@ export async function drawKeyness(place, s) {
   );
 }
 
-// Suggests conditions on fields with few values.
+// Suggests conditions: the values of fields that occur in more than one document.
 async function conditionList() {
   const list = make("datalist", { id: "conditions" });
   const { values } = await ask("values", { limit: 30 });

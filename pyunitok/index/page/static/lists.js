@@ -5,7 +5,7 @@ const { make, link, go, ask, number, flat, tools, downloads, table, bar, rate } 
 
 export const visible = (text) => flat(text).replace(/ /g, "␣");
 
-// Searches for a word of a list, as a whole word.
+// A link that searches for a listed word, as a whole word.
 export const wordLink = (text, changes = {}) =>
   link({ queries: [text], view: "hits", mode: "words", ...changes }, {}, make("bdi", {}, flat(text)));
 
@@ -61,7 +61,7 @@ export async function drawSources(place, s) {
   );
 }
 
-// The counts of several queries, and per million tokens, or words in the modes for words.
+// Compares several queries: their counts, also per million tokens or, in the modes for words, per million words.
 export async function drawCompare(place, s) {
   const { counts, total } = s.mode ? await countsOfWords(s) : await countsOfTexts(s);
   const most = Math.max(1, ...counts.map((row) => row.count));
@@ -114,7 +114,7 @@ function remover(queries, i, name) {
     : "";
 }
 
-// Places where several terms occur together.
+// Counts the places where several terms occur together.
 export async function drawTogether(place, s) {
   const parameters = { q: s.queries, within: s.within || null };
   const answer = await ask("all_of", parameters);
@@ -149,7 +149,7 @@ export async function drawTogether(place, s) {
   );
 }
 
-// The words around the query, those that occur there more often than elsewhere first.
+// Lists the words around the query, those most strongly associated with it first.
 export async function drawNear(place, s) {
   const measures = [
     ["", "logDice"],
@@ -171,7 +171,7 @@ export async function drawNear(place, s) {
     number.format(row.total),
     page.fixed(row[measure || "log_dice"], 1),
   ]);
-  const note = `${answer.approx ? "from a sample of the hits; " : ""}words up to five words before or after`;
+  const note = `${answer.approx ? "from a sample of the hits; " : ""}words at most five words before or after the query`;
   place.append(
     tools(
       make("span", {}, note),
@@ -187,7 +187,7 @@ export async function drawNear(place, s) {
 
 const isNumber = (text) => text !== null && text.trim() !== "" && Number.isFinite(Number(text));
 
-// Hits by the values of a field, as a chart over time if the values are numbers.
+// Groups the hits by the values of a field; also draws a chart if most of the values are numbers.
 export async function drawGroups(place, s) {
   const fields = [...page.index.fields, "@file"];
   const by = fields.includes(s.by) ? s.by : fields[0];

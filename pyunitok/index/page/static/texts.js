@@ -3,7 +3,7 @@ import * as page from "./base.js";
 import { hitLine } from "./concordance.js";
 const { make, link, go, ask, number, flat, tools, downloads, table, bar, occurrences } = page;
 
-// A box for the text and the settings of a view.
+// A form that contains a box for the text and the settings of a view.
 function textForm(s, ...settings) {
   const box = make("textarea", {
     id: "text",
@@ -11,7 +11,7 @@ function textForm(s, ...settings) {
     dir: "auto",
     spellcheck: "false",
     "aria-label": "Text to compare with the corpus",
-    placeholder: "Paste a text, such as an answer of a language model or a test set",
+    placeholder: "Paste a text, such as a language model's answer or a test set",
   });
   box.value = page.textOf(s);
   const submit = (event) => {
@@ -30,7 +30,7 @@ function textForm(s, ...settings) {
   );
 }
 
-// A box that makes the comparison ignore case, punctuation and white space.
+// A checkbox that makes the comparison ignore case, punctuation and white space.
 function normalizer(s) {
   if (!page.index.words) return null;
   const change = (event) => go({ normalize: event.target.checked ? "1" : "" });
@@ -44,8 +44,8 @@ function normalizer(s) {
 
 const isNormalized = (s) => (page.index.words && s.normalize !== "" ? 1 : null);
 
-// Shows the text with the parts that also occur in the corpus, in three degrees of rarity, and documents with the chosen
-// part.
+// Shows the text and marks the parts that also occur in the corpus, in three degrees of rarity. When a part is
+// selected, lists documents that contain it.
 export async function drawTrace(place, s) {
   place.append(textForm(s, normalizer(s)));
   if (!page.textOf(s)) return;
@@ -126,7 +126,7 @@ function tracedLine(one) {
   );
 }
 
-// For each line of the text, how many of its windows occur.
+// Shows how many windows of each line of the text occur in the corpus.
 export async function drawOverlap(place, s) {
   const units = page.chooser(
     "unit",
@@ -174,7 +174,7 @@ export async function drawOverlap(place, s) {
   );
 }
 
-// The longest parts of the text that occur.
+// Lists the longest parts of the text that also occur in the corpus.
 export async function drawSpans(place, s) {
   place.append(textForm(s, normalizer(s)));
   if (!page.textOf(s)) return;
