@@ -1,4 +1,4 @@
-"""Bindings for the repeats of tokens in csrc/unitok_clean.h."""
+"""Bindings for the functions of csrc/unitok_clean.h that find repeated windows of tokens."""
 
 from __future__ import annotations
 

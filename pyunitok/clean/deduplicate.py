@@ -75,11 +75,11 @@ COUNTS = ("read", "affected", "written", "skipped", "removed_bytes")
 class Duplicates:
     """Defines repeats, and what to do with them.
 
-    min_bytes   the size of windows; None: min_words, or 100
+    min_bytes   the size of windows; None: min_words if given, otherwise 100
     min_words   windows consist of words instead: see corpus/words.py. Their bytes are compared, so case and the
                 characters between words matter
     keep        "first": keep the first copy. "none": remove all copies, even overlapping ones
-    cut         "char", "word" or "line": ranges are shrunk to complete ones of these
+    cut         "char", "word" or "line": ranges are shrunk to complete characters, words or lines
     max_share   drop a document if a larger share of its bytes repeats
     min_left    drop a cut document if fewer bytes remain
     documents   first drop documents that equal an earlier one
@@ -154,10 +154,10 @@ def deduplicate(
 class Deduplicated:
     """The result of a run.
 
-    read, affected, written   documents of the corpus, those that were cut or dropped, those in CLEAN
-    skipped                   lines that could not be read
-    bytes, removed_bytes      bytes of text in the corpus, and those removed from it
-    windows                   windows that repeated
+    read, affected, written   the number of documents in the corpus, cut or dropped, and in CLEAN
+    skipped                   the number of lines that could not be read
+    bytes, removed_bytes      the number of bytes of text in the corpus, and removed from it
+    windows                   the number of windows that repeated
     windows_left              windows that still repeat: cuts join text that was not adjacent, and shrunk ranges leave
                               some repeated text
     rounds                    the number of times that repeats were removed

@@ -41,9 +41,9 @@ class CleanFiles:
         cls, arguments: Iterable[str], out: Path | None, *, input_format: str, text_key: str, include: Iterable[str],
         exclude: Iterable[str], own: Iterable[Path] = (),
     ) -> CleanFiles:  # fmt: skip
-        """Find the files. Files in CLEAN and in `own` are never read. InputError and OptionError as for
-        corpus.inputs.find(); also if two files would have the same name in CLEAN, or if a pipe would have no name
-        there."""
+        """Find the files. Files in CLEAN and in `own` are never read. Raises InputError and OptionError, as
+        corpus.inputs.find() does, and also if two files would have the same name in CLEAN, or if a pipe would have no
+        name there."""
         sources, names, left_out = list[Source](), list[PurePath](), list[LeftOut]()
         mine = [str(path) for path in own]
         if out is not None and out.is_dir():

@@ -208,9 +208,9 @@ def removed_before(ranges: Int64s, places: Int64s) -> Int64s:
 
 
 def widened(before: Int64s, ranges: Int64s) -> Sequence[Int64s]:
-    """[int64[n, 2], …]: translates ranges of a text from which the ranges `before` were removed into ranges of the
-    original text. Ranges of `before` inside a range are included, so the results overlap `before`."""
-    places = before[:, 0] - removed_before(before, before[:, 0])  # of the ranges in the text without them
+    """Translates ranges of a text from which the ranges `before` were removed into ranges of the original text. Returns
+    [before, the translated ranges]. A translated range includes the ranges of `before` inside it."""
+    places = before[:, 0] - removed_before(before, before[:, 0])  # where the ranges were in the text without them
     totals = np.concatenate(([0], np.cumsum(before[:, 1] - before[:, 0])))
     begins = ranges[:, 0] + totals[np.searchsorted(places, ranges[:, 0], "right")]
     ends = ranges[:, 1] + totals[np.searchsorted(places, ranges[:, 1] - 1, "right")]

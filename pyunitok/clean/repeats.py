@@ -55,7 +55,7 @@ class Memory:
 
     task_bytes     bytes of text that one call searches
     batch_bytes    bytes of records that have not been written yet
-    group_records  the maximum number of records that one call groups or verifies: each takes 24 bytes five times
+    group_records  the maximum number of records that one call groups or verifies; each takes five times 24 bytes
     task_records   the number of records that one call groups or verifies, unless a bucket has more: few enough for the
                    cache, because clearing and reading memory takes longer than sorting
     """

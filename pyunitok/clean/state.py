@@ -37,8 +37,8 @@ class Summary:
     documents_written    the number of documents in CLEAN
     skipped              the number of lines that could not be read
     is_complete_already  the run was finished by an earlier call
-    waits_for            the shards whose first pass is unfinished; until it is finished, this shard cannot continue,
-                         and the other values are 0
+    waits_for            the shards whose first pass is unfinished; until these are finished, this shard cannot
+                         continue, and the other values are 0
     """
 
     benchmarks: list[str]

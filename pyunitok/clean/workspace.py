@@ -3,7 +3,7 @@
     TMP/CLEAN.work.partial/journal.partial     identifies the run, and stores the result of each finished step
                            text-0, ends-0, …   the files of these steps
 
-A step writes complete files, so a killed run repeats at most one step. TemporaryFiles are for runs that start over.
+A step writes complete files, so a killed run repeats at most one step. Runs that cannot be resumed use TemporaryFiles.
 """
 
 from __future__ import annotations

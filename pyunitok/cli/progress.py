@@ -103,7 +103,7 @@ class ByteMeter(Meter):
 
 
 def make_bar(**options: Any) -> Any:
-    """Make a tqdm bar that clears itself when closed. tqdm gets the size, because it shows nothing on 0 columns."""
+    """Make a tqdm bar that clears itself when closed. Passes it the size, because tqdm shows nothing on 0 columns."""
     from tqdm import tqdm
 
     columns, lines = terminal_size()

@@ -1,7 +1,7 @@
 """CompactShard: a shard of a compact index, which stores suffixes and tokens in a quarter of a suffix array's size.
 
-csrc/suffix/compact.h describes the file. Rows of the compact index are the ranks of suffixes, so queries use it like a
-suffix array: Shard and Searcher in shard.py are the interface that both kinds implement.
+csrc/suffix/compact.h describes the file. The rows of the compact index are the ranks of the suffixes, so queries use
+it like a suffix array: both kinds implement Shard and Searcher in shard.py.
 """
 
 from __future__ import annotations
@@ -121,10 +121,10 @@ class CompactShard(Shard):
         return self.compact.locate(np.ascontiguousarray(ranks, np.int64))
 
     def restored(self) -> IndexShard:
-        """A copy as a suffix array. Takes 6 bytes of memory and 0.2 to 0.5 µs per token."""
+        """A copy of the shard as a suffix array. Takes 6 bytes of memory and 0.2 to 0.5 µs per token."""
         ids, sa, at = np.empty(len(self), self.ids.dtype), np.zeros(len(self), np.uint32), 0
         of_rank = inverse(self.rank).astype(ids.dtype)
-        advise(self.compact.image, "MADV_NORMAL")  # because the complete file is read
+        advise(self.compact.image, "MADV_NORMAL")  # for read-ahead: the complete file is read
         for symbols, rows in self.compact.walk(CHUNK):
             end = at + len(symbols)
             ids[at:end] = of_rank[symbols]
@@ -164,7 +164,7 @@ def compact_file(
 
 
 def offsets_of(image: Bytes) -> list[int]:
-    """The offsets of the sections of a file, and of its footer. The second offset is that of the blocks."""
+    """The offsets of a file's sections and of its footer. The second section contains the blocks."""
     ret: list[int] = np.frombuffer(image[-FOOTER_BYTES:].tobytes(), "<u8")[SECTIONS : 2 * SECTIONS + 1].tolist()
     return ret
 

@@ -44,7 +44,7 @@ def concordance(
 
 
 def as_record(index: Index, line: Line) -> dict[str, Any]:
-    """A line as a JSON object."""
+    """A line of the concordance as a JSON object."""
     hit = line.hit
     place = {"document": hit.document, "begin": hit.begin, "end": hit.end, "source": index.source(hit.document)}
     fields = index.fields.of(hit.document) if index.fields.is_current else {}

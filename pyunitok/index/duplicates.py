@@ -125,7 +125,7 @@ def repeated_spans(
 ) -> Iterator[RepeatedSpans]:  # fmt: skip
     """All repeated spans of at least min_tokens tokens, in text order; at least one item for each shard.
 
-    scratch      the folder for temporary files; by default that of the system
+    scratch      the folder for temporary files; by default, the system's
     on_progress  called with the completed share, 0 to 1
     """
     with TemporaryFiles(scratch or Path(tempfile.gettempdir())) as files:
@@ -139,7 +139,8 @@ def write_repeats(
     index: Index, out: Path, min_tokens: int = 50, *, overwrite: bool = False, **work: Any
 ) -> tuple[int, int]:
     """Write all repeated spans to a JSON Lines file, compressed if its name ends in .zst. Returns the number of spans
-    and of the tokens in them. work: the other arguments of repeated_spans. Raises OutputError if the file exists."""
+    and the number of tokens in them. work: the other arguments of repeated_spans. Raises OutputError if the file
+    exists."""
     n_spans = n_tokens = 0
     with new_file(out, overwrite=overwrite) as file:
         is_zst = out.suffix == ".zst"
@@ -201,7 +202,7 @@ def drop_repeats(
     return manifest, index.n_tokens - manifest.tokens
 
 
-BEGIN, END, DOCUMENT, OCCURRENCES, FRESH = range(5)  # the columns of spans, see _Joiner
+BEGIN, END, DOCUMENT, OCCURRENCES, FRESH = range(5)  # the columns of windows and spans; see _Joiner
 Bools = np.ndarray[Any, np.dtype[np.bool_]]
 
 
@@ -339,7 +340,7 @@ class _Joiner:
         self._rest = np.empty((0, 5), np.int64)
 
     def add(self, windows: Int64s, is_end: bool) -> Int64s:
-        """Returns the spans that are complete: the last one may continue, unless is_end."""
+        """Returns the complete spans. Unless is_end, the last one may continue, so it is not returned yet."""
         rows = np.concatenate((self._rest, windows))
         is_first = np.ones(len(rows), np.bool_)
         is_first[1:] = (rows[1:, BEGIN] > rows[:-1, END]) | (rows[1:, DOCUMENT] != rows[:-1, DOCUMENT])

@@ -1,6 +1,6 @@
-"""Counts hits and documents by the values of a field, count_by() and facets(), and filters hits, find_where().
+"""count_by() and facets() count hits and documents by the values of a field; find_where() filters hits.
 
-A query is text, which matches anywhere, or with WordOptions a query about words.
+A query is text, which matches anywhere, or, if WordOptions are given, a query about words.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class GroupCount:
-    """The number of hits, and of documents with hits, among the documents that have this value. If value is None, among
-    the documents that have no value.
+    """The number of hits and the number of documents with hits, among the documents that have this value. If value is
+    None, these are the documents that have no value.
 
     words        the number of words in all documents of the group; None if the index has no words
     per_million  hits per million words; None if the group has no words

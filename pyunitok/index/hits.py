@@ -17,7 +17,7 @@ Int64s = np.ndarray[Any, np.dtype[np.int64]]
 ORDERS = ("rank", "text", "random", "R1", "L1")
 SIDE_ORDERS = ("R1", "L1")  # sort by the words next to the hits
 MAX_SORTED = 10_000  # the number of hits that SIDE_ORDERS sort
-SKIP_BITS = 24  # bits of the sort key (token << SKIP_BITS) + byte in the token that contain the byte
+SKIP_BITS = 24  # the sort key of a hit is (token << SKIP_BITS) + the byte offset in the token
 CHUNK = 1 << 20
 
 

@@ -137,7 +137,7 @@ class IndexShard(Shard):
 
 
 def n_ids(dtype: np.dtype[Any]) -> int:
-    """How many ids the tables of an index have: 65,536 for uint16 and 262,144 for uint32."""
+    """The number of ids in the tables of an index: 65,536 for uint16 and 262,144 for uint32."""
     return ID_COUNTS[dtype.itemsize]
 
 

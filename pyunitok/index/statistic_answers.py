@@ -13,7 +13,7 @@ from pyunitok.index.word_query import WordOptions
 from pyunitok.index.word_statistics import collocations, dispersion, key_words
 
 Answer = dict[str, Any]
-MAX_HITS = 1_000_000  # the most hits that collocations read; if there are more, they read a sample
+MAX_HITS = 1_000_000  # the maximum number of hits read for collocations; if there are more, a sample is read
 
 
 def collocates(

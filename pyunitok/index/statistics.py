@@ -7,11 +7,12 @@ t        (O - E) / sqrt(O). Church, Gale, Hanks and Hindle (1991), Using statist
 logDice  14 + log2(2 O / (f_x + f_y)). Rychlý (2008), A lexicographer-friendly association score
 LL       2 sum O_ij ln(O_ij / E_ij) over the contingency table. Dunning (1993), Accurate methods for the statistics of
          surprise and coincidence
-keyness  LL of a table of two corpora, with only the cells of the counted words. Rayson and Garside (2000), Comparing
+keyness  LL for two corpora, summed only over the cells of the counted words. Rayson and Garside (2000), Comparing
          corpora using frequency profiling. %DIFF = 100 (p - q) / q. Gabrielatos and Marchi (2011). Simple maths =
          (p + k) / (q + k). Kilgarriff (2009), Simple maths for keywords. p and q are per million words
-DP       sum |v_i - s_i| / 2 over parts with the shares s_i of all words and v_i of the occurrences, and DP divided by
-         1 - min s. Gries (2008), Dispersions and adjusted frequencies in corpora; Lijffijt and Gries (2012)
+DP       sum |v_i - s_i| / 2 over parts that contain the share s_i of all words and v_i of the occurrences; normalized
+         DP is DP / (1 - min s). Gries (2008), Dispersions and adjusted frequencies in corpora; Lijffijt and Gries
+         (2012)
 D        1 - CV / sqrt(parts - 1) with the coefficient of variation of the rates of the parts. Juilland (1964)
 ARF      sum min(d_i, v) / v with v = N / f and the cyclic distances d_i of occurrences. Savický and Hlaváčová (2002)
 """
@@ -31,7 +32,7 @@ MILLION = 1e6
 
 
 def association(together: Floats, f_x: float, f_y: Floats, n: float, window: float = 1) -> dict[str, Floats]:
-    """The measures of MEASURES for words that occur `together` times (> 0) in a window of `window` words around a word
+    """The values of MEASURES for words that occur `together` times (> 0) in a window of `window` words around a word
     or phrase that occurs f_x times.
 
     f_y  how often each of the words occurs among n words
@@ -48,7 +49,7 @@ def association(together: Floats, f_x: float, f_y: Floats, n: float, window: flo
 
 
 def keyness(a: Floats, b: Floats, n_a: float, n_b: float, k: float = 1) -> dict[str, Floats]:
-    """Compares words that occur a times among n_a words with the same words, b times among n_b.
+    """Compares the frequencies of words that occur a times among n_a words, and b times among n_b words.
 
     log_likelihood  negative if a word is rarer in the first corpus
     diff            %DIFF; infinite if b is 0
@@ -76,7 +77,7 @@ def _terms(observed: Floats, expected: Any) -> Floats:
 
 
 def deviation_of_proportions(sizes: Int64s, hits: Int64s) -> tuple[float, float]:
-    """(DP, normalized DP) for parts of these sizes, in words, and hits. Parts without words are ignored."""
+    """(DP, normalized DP) for parts with these numbers of words (sizes) and hits. Parts without words are ignored."""
     sizes, hits = sizes[sizes > 0], hits[sizes > 0]
     if len(sizes) == 0 or hits.sum() == 0:
         return float("nan"), float("nan")

@@ -32,7 +32,7 @@ SNIPPET = 40  # characters shown on either side of a span
 class TracedSpan:
     """A part of the text that occurs in the corpus.
 
-    begin, end       its bytes in the text
+    begin, end       its byte range in the text
     left, right      the tokens of the text that the part covers completely or partly: left to right - 1
     text             the part's bytes
     ids              the part's tokens, encoded alone
@@ -58,7 +58,7 @@ class Trace:
     """The spans of a text, in text order.
 
     text      the given text, which is normalized if the model normalizes
-    bounds    int64[n, 2]: the bytes of each token of the text
+    bounds    int64[n, 2]: the byte range of each token of the text
     spans     the rarest spans, in text order
     n_found   the number of spans before the rarest were selected
     approx    True if max_work stopped a search early; spans can be missing or too short

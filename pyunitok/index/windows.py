@@ -8,9 +8,9 @@ grouped a few buckets at a time. Every repeat is then compared with the first wi
 although their 122-bit hashes are equal, everything starts again with a different seed. So the result does not depend
 on hashes, memory or threads.
 
-Memory: half of the budget for the counters, and later, half for the records that threads group or compare.
-Disk: 48 bytes for each window that occurs more than once, and 24 bytes for each other window that shares its counter
-with a different one: an eighth of the windows if there are 2 bytes of counters per token, and all without counters.
+Memory: up to half of the budget is used for the counters and, later, for the records that threads group or compare.
+Disk: 48 bytes for each window that occurs more than once, and 24 bytes for each other window whose counter is shared
+with a different window: an eighth of the windows with 2 bytes of counters per token, nearly all with few counters.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class RepeatedWindows:
             limit, done = self._memory.group_records, 0
 
             def grouped(part: tuple[int, int]) -> Records | None:
-                """The repeats in some buckets; None if the buckets are larger than memory."""
+                """The repeats in some buckets; None if they do not fit in memory."""
                 if int(reader.counts[slice(*part)].sum()) > limit:
                     return None
                 records = _sorted(reader.read(*part))
@@ -131,8 +131,8 @@ class RepeatedWindows:
 
 
 def _grouped_in_pieces(reader: RecordReader, low: int, high: int, limit: int) -> Iterator[Records]:
-    """The repeats among the windows in some buckets, which are read twice, in pieces of `limit` records. Apart from a
-    piece, only the first window of each group is in memory: a single one if a token is repeated a billion times."""
+    """The repeats among the windows in some buckets. Reads the buckets twice, in pieces of `limit` records. Besides a
+    piece, only the first window of each group is in memory: one window if a token is repeated a billion times."""
     heads = np.empty(0, HEAD)
     for piece in reader.pieces(low, high, limit):
         heads = _joined(heads, _heads(_sorted(piece)))

@@ -136,9 +136,9 @@ def _matching(
     """The starts at which a match begins, and the smallest end of each."""
     starts = starts[accepted[0][shard.at(starts)]]
     span = len(accepted) + sum(most for _, most in gaps)
-    reached: dict[int, Mask] = {0: np.ones(len(starts), np.bool_)}  # distance: whether the latest place can be there
+    reached: dict[int, Mask] = {0: np.ones(len(starts), np.bool_)}  # distance: whether the latest place can match there
     words = [shard.at(starts + distance) for distance in range(span)]
-    inside: list[Mask] = [np.ones(len(starts), np.bool_)]  # whether the document continues up to this distance
+    inside: list[Mask] = [np.ones(len(starts), np.bool_)]  # by distance: whether the document extends that far
     for distance in range(1, span):
         inside.append(inside[-1] & (words[distance] != 0))
     for mask, (least, most) in zip(accepted[1:], gaps, strict=True):

@@ -1,12 +1,12 @@
-r"""WordSequences finds the word sequences of a text that occur in an index, ignoring case and text between words.
+r"""WordSequences finds the word sequences of a text that occur in an index, ignoring case and the text between words.
 
 Spellings of a word that differ in case have consecutive ids (lexicon.py), so each word of the text is a range of ids.
 The suffixes that begin with a sequence of such ranges are several runs of a suffix array, one for each spelling:
 
     "the fox"    ranges  [the, The, THE] [fox, Fox]     runs  the fox │ the Fox │ The fox …
 
-The runs of many sequences are extended together, word by word. Long sequences have few occurrences, so to extend
-them further, the occurrences of their first words are compared with the text.
+The runs of many sequences are extended together, word by word. Long sequences have few occurrences, so
+after the first words, each occurrence is compared with the text instead.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from pyunitok.index.word_matches import ShardMatches
 from pyunitok.index.word_shard import WordShard
 from pyunitok.index.words import WordIndex, WordMatches
 
-N_EXTENDED = 12  # runs are extended to this many words; the further words of a longer sequence are compared
+N_EXTENDED = 12  # runs are extended to this many words; the other words of longer sequences are compared
 MAX_COMPARED = 4096  # if the first words of a sequence have more occurrences than this, runs are extended further
 BLOCK = 64  # the number of words compared at a time
 NONE = np.empty(0, np.int64)
 
 
 class SuffixRuns(NamedTuple):
-    """Runs of suffixes: suffixes lo[k]:hi[k] of a shard begin with sequence owners[k] of words. Ordered by owner."""
+    """Runs of suffixes, ordered by owner: suffixes lo[k]:hi[k] of a shard begin with the word sequence owners[k]."""
 
     owners: Int64s
     lo: Int64s
@@ -45,7 +45,7 @@ class SuffixRuns(NamedTuple):
 
 
 class WordSequences:
-    """The words of texts, and where sequences of them occur.
+    """The words of some texts. Finds where sequences of these words occur in the index.
 
     bounds  int64[n, 2]: the byte ranges of the words in their text
     starts  int64[texts + 1]: text k has words starts[k] to starts[k + 1] - 1
@@ -82,8 +82,8 @@ class WordSequences:
         ]
 
     def extended(self, shard: WordShard, firsts: Int64s, lengths: Int64s) -> tuple[Int64s, SuffixRuns]:
-        """Look up sequences of lengths[k] words that begin at word firsts[k]. Returns how many words of each occur
-        together from its first word on, and the runs of the sequences that occur completely."""
+        """Look up sequences of lengths[k] words that begin at word firsts[k]. Returns the length of
+        the longest prefix of each sequence that occurs, and the runs of the sequences that occur completely."""
         reached, done = np.zeros(len(firsts), np.int64), [SuffixRuns(NONE, NONE, NONE)]
         owners = np.flatnonzero((lengths > 0) & (self._last[firsts] >= self._first[firsts]))
         sizes = self._last[firsts[owners]] - self._first[firsts[owners]] + 1
@@ -118,7 +118,7 @@ class WordSequences:
         return SuffixRuns(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
     def compared(self, number: int, runs: SuffixRuns, first: int, last: int) -> ShardMatches:
-        """The occurrences of words first to last - 1 in a shard. `runs` are those of the first N_EXTENDED words."""
+        """The occurrences of words first to last - 1 in a shard. `runs`: those of the first N_EXTENDED words."""
         shard, depth = self.shards[number], min(last - first, N_EXTENDED)
         firsts = np.array([first])
         runs = SuffixRuns(np.zeros_like(runs.owners), runs.lo, runs.hi)
@@ -137,7 +137,7 @@ class WordSequences:
 
 
 class SequenceSearch:
-    """A predicate: whether words first to last - 1 of a text occur. Short sequences are looked up in a table."""
+    """A predicate: whether words first to last - 1 of a text occur in the index. Short sequences use a table."""
 
     def __init__(self, text: WordSequences) -> None:
         n = len(text.bounds)
@@ -155,7 +155,7 @@ class SequenceSearch:
 
 
 def _ranges(words: list[str], lexicon: WordLexicon) -> tuple[Int64s, Int64s]:
-    """For each word, the first and the last id of the words that equal it if case is ignored; 1 and 0 if none does."""
+    """For each word, the first and last id of the words that equal it if case is ignored; 1 and 0 if there are none."""
     known: dict[str, tuple[int, int]] = {}
     for word in words:
         form = CASE.of(word)

@@ -31,8 +31,8 @@ def state_of(manifest: IndexManifest) -> str:
 
 
 def open_words(folder: Path, manifest: IndexManifest) -> tuple[WordLexicon, list[WordShard], bool]:
-    """Returns the lexicon, the shards, and whether they belong to this state of the index; otherwise there are no
-    shards. Raises InputError if a file is damaged."""
+    """Returns (lexicon, shards, whether the words belong to the current state of the index). If they do not, there are
+    no shards. Raises InputError if a file is damaged."""
     columns = Columns(folder / LEXICON_NAME, LEXICON)
     offsets = columns.column("offsets", "<u8").astype(np.int64)
     counts = columns.column("counts", "<u8").astype(np.int64)

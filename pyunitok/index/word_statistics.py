@@ -34,7 +34,7 @@ class StatisticsTable:
     """A table of words.
 
     rows      {"text": word, "count": ..., measure: value, ...} for each word, in the order of a measure
-    distinct  the number of rows without the limit
+    distinct  the number of rows before the limit is applied
     approx    True if counts are scaled from a sample
     """
 
@@ -160,7 +160,7 @@ def _counts_elsewhere(index: Index, other: Index) -> Int64s:
 
 
 def _folded(index: Index, folding: Folding, *counts: Int64s) -> list[Int64s]:
-    """The counts, with the counts of words that are equal under this folding added to the first of these words."""
+    """The counts after words that are equal under this folding have been added up; the first of them gets the sum."""
     if folding == Folding():
         return list(counts)
     first = index.words.lexicon.first_equal(folding)

@@ -34,7 +34,7 @@ from pyunitok.index.page.word_requests import WORD_REQUESTS
 from pyunitok.index.trace import as_json
 from pyunitok.index.trace import trace as traced
 
-MAX_QUERIES = 10  # the most queries that a request compares
+MAX_QUERIES = 10  # the maximum number of queries that a request compares
 N_EXAMPLES, N_TRIED, EXAMPLE_TOKENS = 5, 40, 100
 MAX_TRACED = 50  # documents shown for each span of a traced text
 WINDOW_BYTES = 20_000  # the maximum bytes of a document per request

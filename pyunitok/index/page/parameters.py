@@ -11,7 +11,7 @@ MAX_QUERY_BYTES = 10_000
 MAX_LIMIT = 1_000
 MAX_CONDITIONS = 10
 MAX_CONTEXT = 500  # characters on either side of a hit
-MAX_SCANNED = 5_000_000  # the most hits that a request sorts or counts by source, which takes about a second
+MAX_SCANNED = 5_000_000  # the maximum number of hits that a request sorts or counts by source, in about a second
 
 Parameters = Mapping[str, Sequence[str]]
 Answer = dict[str, Any]

@@ -19,7 +19,7 @@ from pyunitok.index.page.parameters import (
 )  # fmt: skip
 from pyunitok.index.page.word_requests import options_of
 
-MAX_SAMPLED = 100_000  # the most hits whose neighbours a request reads
+MAX_SAMPLED = 100_000  # the maximum number of hits whose neighbours a request reads
 MAX_SIDE = 25
 MAX_COUNTED = 1_000_000_000  # the size, in words, of the largest index whose keywords are computed while the user waits
 

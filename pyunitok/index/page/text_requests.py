@@ -1,4 +1,4 @@
-"""The requests of the search page about terms that occur together, n-grams of tokens, and texts that are compared with
+"""The requests of the search page that count terms that occur together, list n-grams of tokens, and compare texts with
 the corpus."""
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def ngrams(index: Index, parameters: Parameters) -> Answer:
 
 
 def overlap(index: Index, parameters: Parameters) -> Answer:
-    """For each line of a text, how many of its windows of n words, bytes or tokens occur."""
+    """For each line of a text, how many of its windows of n words, bytes or tokens occur in the corpus."""
     text, n = text_of(parameters), number(parameters, "n", 13, MAX_QUERY_BYTES, 1)
     unit = (parameters.get("unit") or ["words"])[-1]
     if unit not in UNITS:
@@ -67,7 +67,7 @@ def overlap(index: Index, parameters: Parameters) -> Answer:
 
 
 def spans(index: Index, parameters: Parameters) -> Answer:
-    """The longest parts of a text, of at least `min` bytes, that occur."""
+    """The longest parts of a text, of at least `min` bytes, that occur in the corpus."""
     text, least = text_of(parameters), number(parameters, "min", 24, MAX_QUERY_BYTES, 1)
     offset, limit = number(parameters, "offset", 0, MAX_SORTED), number(parameters, "limit", 200, MAX_LIMIT)
     whole_words, normalize = bool(number(parameters, "whole_words", 1, 1)), bool(number(parameters, "normalize", 0, 1))

@@ -66,7 +66,7 @@ function showLinks(s) {
   const views = viewsOf(area).map(({ name, title }) => linked(name, name === s.view, title));
   at("views").replaceChildren(...views);
   const current = views.find((view) => view.hasAttribute("aria-current"));
-  if (current) at("views").scrollLeft = current.offsetLeft - at("views").offsetLeft - 100; // on phones, the views scroll
+  if (current) at("views").scrollLeft = current.offsetLeft - at("views").offsetLeft - 100; // on phones, views scroll
 }
 
 function showCount(s, row) {
