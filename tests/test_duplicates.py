@@ -1,4 +1,4 @@
-"""Repeated spans, compared with all windows of all documents, and token files without the repeats."""
+"""Compares repeated spans to all windows of all documents, and checks token files without the repeats."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_the_result_depends_on_neither_memory_nor_threads(
 
 
 def test_equal_hashes_of_different_windows(tokenizer: Tokenizer, tmp_path: Path, monkeypatch: Any) -> None:
-    """The search starts again with other hashes."""
+    """The search starts again with different hashes."""
     documents = [list(b"one two three four"), list(b"x one two three four y, three four")]
     index = indexes.make(tmp_path, tokenizer, [documents], eod=EOD)
     expected = [record for spans in duplicates.repeated_spans(index, 6) for record in spans.records()]

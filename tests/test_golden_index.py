@@ -2,7 +2,7 @@
 
     arrays        suffix arrays of tests/golden/run/whole/ids, with --left, --words and --fields n
     compact       a compact index of the same token file, which it contains
-    wide          the same text as uint32 ids, with smaller blocks and distances
+    wide          the same text as uint32 ids, with smaller blocks, and with samples at smaller distances
     answers.json  the answers of all three; words and fields are only in the first
 
 The files of an index are compressed with xz. `PYTHONPATH=.:tests python tests/test_golden_index.py` recreates the
@@ -40,14 +40,14 @@ RUN = Path(__file__).parent / "golden/run"
 GOLDEN = Path(__file__).parent / "golden/index"
 KINDS = ("arrays", "compact", "wide")
 ONLY_ARRAYS = ("words", "fields", "where")
-FILTERS = [{"id": lzma.FILTER_DELTA, "dist": 4}, {"id": lzma.FILTER_LZMA2, "preset": 9}]  # for increasing numbers
+FILTERS = [{"id": lzma.FILTER_DELTA, "dist": 4}, {"id": lzma.FILTER_LZMA2, "preset": 9}]  # delta: for ascending numbers
 SHARD_TOKENS = 9500  # the long document is in a shard of its own
 TEXTS = ["t", "the", " the", "n", "eth te", "である", "\u3067", "nettheseen", "absent", ""]
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of tests/golden/run, the current folder."""
+    """A copy of tests/golden/run, which becomes the current folder."""
     shutil.copytree(RUN, tmp_path / "run")
     monkeypatch.chdir(tmp_path / "run")
     return tmp_path / "run"
@@ -62,7 +62,7 @@ def unpacked(kind: str) -> Path:
 
 
 def build(kind: str) -> Path:
-    """Build the index in the current folder, a copy of tests/golden/run. The compact ones remove their token files."""
+    """Build the index in the current folder, a copy of tests/golden/run. Compact indexes are built with drop_tokens."""
     path = Path("index") / kind
     if kind == "arrays":
         build_index("whole/ids", path, left=True, shard_tokens=SHARD_TOKENS, model="model.utk", threads=1)

@@ -1,4 +1,7 @@
-"""JSON results of commands and the page: tools/docs/json.md describes each key, and each described key occurs."""
+"""Compares the JSON results of commands and of the search page to their description in tools/docs/json.md.
+
+Every key that occurs is described, and every described key occurs.
+"""
 
 from __future__ import annotations
 
@@ -76,14 +79,14 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.fixture(scope="module")
 def plain(index: Index, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """An index without fields and metadata."""
+    """An index without fields or metadata."""
     folder = make(tmp_path_factory.mktemp("plain"), [[{"text": "the fox"}] * 5], metadata=False)
     add_words(folder)
     return open_index(folder)
 
 
 def of_text(folder: Path, model: Path) -> Path:
-    """An index of text files, whose metadata have other places than those of JSON lines."""
+    """An index of text files, whose metadata gives positions in a different form than that of JSON lines."""
     for name, separator in (("lines", "\n"), ("parts", "; ")):
         (folder / f"{name}.txt").write_text(f"the fox{separator}the end{separator}")
         tokenize(folder / f"{name}.txt", folder / name, model=model, separator=separator, metadata=True)
@@ -98,7 +101,7 @@ def run(*arguments: str) -> Any:
 
 
 def results(index: Index, plain: Index, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Any]]:
-    """(name of the section, result) of all commands and requests."""
+    """Yields (the title of the section in json.md, the result) for all commands and requests."""
     (folder / "phrase.txt").write_text(PHRASE + "\nunseen\n")
     name = str(folder / "phrase.txt")
     for query, arguments in (*SEARCHES.items(), *VARIANTS):
@@ -155,7 +158,7 @@ def results_in_files(folder: Path) -> Iterator[tuple[str, Any]]:
 # -------------------------------------------------------------------------------------------------- the description ---
 
 Record = dict[str, tuple[str, bool]]  # key: (type, whether it is optional)
-SAME = {  # requests of the page that return what a command does
+SAME = {  # queries with the same result as a different one
     **{f"page: {name}": f"search: {name}" for name in (*ONLY_WORDS, "facets", "ngrams", "overlap", "spans")},
     "page: groups": "search: by", "page: trace": "trace", "page: word_count": "search: count",
     "page: word_hits": "search: hits", "page: filtered": "search: hits", "page: word_sources": "search: by_source",
@@ -165,7 +168,7 @@ SIMPLE = {"integer": int, "string": str, "boolean": bool}
 
 
 def described() -> dict[str, Record]:
-    """The records of the page: a heading, and a table of keys."""
+    """The records that json.md describes, by title. Each consists of a heading and a table of keys."""
     records: dict[str, Record] = {}
     for part in re.split(r"^##+ ", PAGE.read_text(encoding="utf-8"), flags=re.M)[1:]:
         title, _, text = part.partition("\n")
@@ -180,7 +183,7 @@ def described() -> dict[str, Record]:
 
 
 class Checker:
-    """Checks values against the page, and collects the keys that occur."""
+    """Checks values against json.md, and collects the keys that occur."""
 
     def __init__(self) -> None:
         self.records = described()
@@ -234,7 +237,7 @@ def test_every_key_is_described_and_occurs(
 
 
 def test_an_index_that_only_counts(index: Index, tmp_path: Path) -> None:
-    """Spans and overlaps have no documents. Listing spans failed."""
+    """Spans and overlaps have no documents. Regression: listing spans failed."""
     build_index([index.arrays[0].path], tmp_path / "idx", compact=CompactOptions(locate_every=0, extract_every=0))
     (tmp_path / "a.txt").write_text(PHRASE)
     checker = Checker()

@@ -1,4 +1,4 @@
-"""The search page's views of fields, words and texts: their requests, and the views in a browser."""
+"""Tests the search page's views of fields, words and texts: their API requests, and the views in a browser."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def open_view(page: Any, address: str, query: str, selector: str) -> None:
 
 
 def cells(page: Any, row: int = 1) -> list[str]:
-    """The text of the cells of a row of the table, counted from 1."""
+    """The texts of the cells in a row of the table; rows are numbered from 1."""
     selector = f"#view tbody tr:nth-child({row}) td"
     found: list[str] = page.eval_on_selector_all(selector, "all => all.map(x => x.innerText)")
     return found

@@ -1,15 +1,15 @@
-"""Statistics of words of a real corpus equal those of other tools, where the definitions are the same.
+"""Compares the word statistics of a real corpus to those of other tools, where the definitions are the same.
 
     conc                  collocations: its MI has no factor for the window, and its log-likelihood compares the windows
                           with the rest of the corpus, as keyness does, instead of all four cells of the table.
-                          Keyness: its log-ratio has a substitute if the reference lacks the word
+                          Keyness: its log ratio replaces a frequency of 0 in the reference
     association-measures  collocations: its log-likelihood is undefined for words that overlapping windows count more
                           often than they occur
     corpus-dispersion     dispersion: no difference
 
-The tools get the words of the corpus, because they divide texts differently. conc uses spaCy, which finds 543,089 words
-in these 3 MB of prose instead of 543,549: it divides "cannot" and joins "mr.", "'s", "n't" and "o'clock". Tests are
-skipped if a tool is not installed (pip install conc association-measures corpus-dispersion).
+The tools are given the words that pyunitok finds, because they divide texts differently. conc uses spaCy, which finds
+543,089 words in these 3 MB of prose instead of 543,549: it divides "cannot" and joins "mr.", "'s", "n't" and "o'clock".
+Tests are skipped if a tool is not installed (pip install conc association-measures corpus-dispersion).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NODES = ("the", "time", "said", "great", "never")
 
 @pytest.fixture(scope="module")
 def documents() -> list[str]:
-    """Documents of English prose; those of the first half differ from those of the second."""
+    """Documents of English prose; the first half of the documents is from different texts than the second."""
     text = decompressed(find_shared("corpora/en_prose.txt.zst"), N_BYTES).decode("utf-8", "ignore")
     return [text[at : at + DOCUMENT_BYTES] for at in range(0, len(text), DOCUMENT_BYTES)]
 
@@ -106,7 +106,7 @@ def test_collocations_of_conc(index: Any, conc_whole: Any, node: str) -> None:
         assert (row["count"], row["total"]) == (other["collocate_frequency"], other["frequency"])
         assert row["log_dice"] == pytest.approx(other["logdice"])
         assert row["mi"] + math.log2(10) == pytest.approx(other["mutual_information"])
-        rest = max(0, row["total"] - row["count"] - f_x * (word == node))  # outside windows, except the node
+        rest = max(0, row["total"] - row["count"] - f_x * (word == node))  # outside the windows, without the node
         likelihood = keyness(row["count"], rest, near, index.words.n_words - near - f_x)["log_likelihood"]
         assert abs(float(likelihood)) == pytest.approx(other["log_likelihood"], abs=1e-6)
 
@@ -141,7 +141,7 @@ def test_keyness_of_conc(index: Any, documents: list[str], tmp_path: Path) -> No
 
 @pytest.mark.parametrize("node", NODES)
 def test_association_measures(index: Any, node: str) -> None:
-    """f, f1, f2 and N of windows give the same log-likelihood, MI and t."""
+    """Given f, f1, f2 and N of the windows, the package computes the same log-likelihood, MI and t."""
     measures = pytest.importorskip("association_measures.measures")
     pandas = pytest.importorskip("pandas")
     rows = collocations(index, node, options=FOLDED, min_count=3).rows

@@ -1,4 +1,4 @@
-"""overlap, spans and trace with normalize equal a naive search for folded words in the raw text, and decontaminate."""
+"""Compares overlap, spans and trace with normalize to a naive search for folded words, and to decontaminate."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pyunitok.index.page.answers import ask
 from pyunitok.index.trace import trace
 from pyunitok.packed import Packed
 
-# Few words, so that sequences repeat; spellings without upper case, with folds that change the length, and with marks.
+# Few words, so that sequences repeat: words without upper case, with folds of a different length, and with accents.
 WORDS = ["the", "The", "THE", "a", "A", "fox", "Fox", "straße", "STRASSE", "ﬁn", "FIN", "日本", "カ", "é", "É", "42"]
 SEPARATORS = [" ", " ", ", ", "\n", " – ", "... ", "", "²", b"\xff".decode("utf-8", "surrogateescape")]
 TEXT = st.lists(st.tuples(st.sampled_from([*WORDS, "unseen"]), st.sampled_from(SEPARATORS)), max_size=30)
@@ -38,7 +38,7 @@ def spelled(parts: Sequence[tuple[str, str]]) -> bytes:
 
 
 def folded(text: bytes) -> list[tuple[int, int, str]]:
-    """(begin, end, word without case) of the words of a text, in bytes."""
+    """(begin, end, folded word) for each word of a text; begin and end are byte positions."""
     characters = text.decode("utf-8", "surrogateescape")
     places = [len(characters[:k].encode("utf-8", "surrogateescape")) for k in range(len(characters) + 1)]
     return [(places[a], places[b], characters[a:b].casefold()) for a, b in repeats.words(characters)]
@@ -66,14 +66,14 @@ def documents() -> list[list[str]]:
 
 @pytest.fixture(params=[(12, 4096), (2, 1), (3, 1 << 40)], ids=["as it is", "extended", "compared"])
 def limits(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Limits that the small corpus reaches, too."""
+    """Limits of extending and comparing sequences, some of which the small corpus exceeds."""
     monkeypatch.setattr(word_sequences, "N_EXTENDED", request.param[0])
     monkeypatch.setattr(word_sequences, "MAX_COMPARED", request.param[1])
     monkeypatch.setattr(word_sequences, "BLOCK", 3)
 
 
 def places(documents: list[list[str]], wanted: list[str]) -> Iterator[int]:
-    """The document of each occurrence of some words in succession."""
+    """The document of each occurrence of a sequence of words."""
     for number, words in enumerate(documents):
         for at in range(len(words) - len(wanted) + 1):
             if words[at : at + len(wanted)] == wanted:
@@ -149,7 +149,7 @@ def test_a_document_is_one_span(index: Any, documents: list[list[str]]) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_trace_shows_the_matches(index: Any, documents: list[list[str]], seed: int) -> None:
-    """Each line shows another document, and its match has the words of the span."""
+    """Each line shows a different document, and its match consists of the words of the span."""
     texts = [text for part in corpus() for text in part]
     text = b" unseen ".join(random.Random(seed).choices([x[:50] for x in texts], k=4)).swapcase()
     found = trace(index, text, min_bytes=4, max_spans=1000, max_documents=3, context=9, normalize=True)

@@ -42,7 +42,7 @@ from pyunitok.tokens.model import Model
 STEP = 1 << 20  # tokens between checks for Ctrl-C
 WINDOWS_AT_ONCE = 1 << 17
 MAX_MEMORY_BYTES = 1 << 30
-COPIED, FOUND = 0.05, 0.9  # the share that is complete when the tokens are copied, and when all windows are found
+COPIED, FOUND = 0.05, 0.9  # the completed share once the tokens are copied, and once all windows are found
 
 
 @dataclass(frozen=True)
@@ -332,8 +332,8 @@ class _Joiner:
     BEGIN, END   the tokens of the span
     DOCUMENT     the document that contains it
     OCCURRENCES  the count of the window, or of the most frequent window in the span
-    FRESH        the number of tokens in windows that repeat earlier text without overlapping it, apart from tokens in
-                 earlier windows
+    FRESH        the number of tokens in windows that repeat earlier text without overlapping it; a token in several
+                 such windows counts for the first of them
     """
 
     def __init__(self) -> None:
@@ -366,11 +366,11 @@ class _Left:
         self._documents = np.cumsum([record.documents for record in inputs])  # where the documents of each input end
         self._tokens, self._bytes = np.zeros(len(inputs), np.int64), np.zeros(len(inputs), np.int64)
         self._n_documents = 0
-        self._n = self._last = np.zeros(2, np.int64)  # tokens and bytes written, and at the last document end
+        self._n = self._last = np.zeros(2, np.int64)  # (tokens, bytes) written so far, and up to the last document end
 
     def add(self, ids: Ids, kept: Bools, ends: Int64s, sizes: Ids) -> None:
-        """Write tokens. kept: which of the original tokens these are; ends: the document ends among the original
-        tokens; sizes: the bytes of each id."""
+        """Write tokens. kept: which of the original tokens are written; ends: the document ends among the
+        original tokens; sizes: the bytes of each id."""
         self._output.ids.write(ids.view(np.uint8).data)
         tokens = np.concatenate(([0], np.cumsum(kept)))
         n_bytes = np.concatenate(([0], np.cumsum(sizes[ids].astype(np.int64))))
@@ -395,7 +395,7 @@ class _Left:
             self._last = ends[:, -1]
 
     def records(self) -> list[InputRecord]:
-        """The input records, updated to the tokens and bytes of text that are left."""
+        """The input records, updated to the tokens and bytes of text that remain."""
         return [
             replace(record, tokens=tokens, text_bytes=n_bytes, xxh64=None, seconds=None, abridged=True)
             for record, tokens, n_bytes in zip(self._inputs, self._tokens.tolist(), self._bytes.tolist(), strict=True)

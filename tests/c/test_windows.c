@@ -1,5 +1,5 @@
-/* test_windows.c - compares the windows of tokens that may repeat with all that do, between guard pages,
- * and with failing allocations */
+/* test_windows.c - checks that all repeated windows of tokens are found, with arrays between guard
+ * pages and with failing allocations */
 #define _DEFAULT_SOURCE
 #include "check.h"
 #include "guard.h"
@@ -37,7 +37,7 @@ static void random_toy(struct toy *toy, struct guard *guard)
     }
 }
 
-/* Whether a window of one document begins here. */
+/* Whether a window inside one document begins at `at`. */
 static int is_window(const struct toy *toy, int64_t at)
 {
     int64_t d = 0;
@@ -51,8 +51,8 @@ static int are_equal(const struct toy *toy, int64_t a, int64_t b)
                    (size_t)(toy->n * toy->id_bytes));
 }
 
-/* All windows are found that repeat, and windows that are found have equal hashes only if they are equal.
- * With many counters, no other window is found. */
+/* All repeated windows are found, and the hashes of two found windows are equal only if the windows
+ * are equal. With many counters, no other window is found. */
 static void test_windows(void)
 {
     struct guard guard = guard_new(4 * MAX_TOKENS);
@@ -99,8 +99,8 @@ static void test_windows(void)
     guard_free(&guard);
 }
 
-/* Reports the first pair that differs, also among pairs of consecutive windows; places outside the tokens
- * differ. */
+/* The first pair whose windows differ is reported, also among pairs of consecutive windows. A
+ * window that is not inside the tokens differs from all others. */
 static void test_differ(void)
 {
     struct guard guard = guard_new(4 * MAX_TOKENS);

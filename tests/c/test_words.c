@@ -1,5 +1,5 @@
-/* test_words.c - counts of words, and queries with gaps, compared with a search of all ways to
- * place the words, between guard pages */
+/* test_words.c - compares counts of words, and queries with gaps, to a search that tries all ways
+ * to place the words; arrays are between guard pages */
 #define _DEFAULT_SOURCE
 
 #include "test_alloc.h"
@@ -23,7 +23,7 @@ static const uint32_t *random_words(int64_t n, int64_t n_words)
     return (const uint32_t *)guard_copy(&words_guard, words, (size_t)n * sizeof *words);
 }
 
-/* The end of the shortest match of places k to the last that begins at `at`, or -1. */
+/* The end of the shortest match of place k and all later ones that begins at `at`, or -1. */
 static int64_t shortest(const uint32_t *words, int64_t n, const unitok_words_query *query, int k,
                         int64_t at)
 {
