@@ -238,19 +238,20 @@ int64_t unitok_ranges_remove(const uint8_t *text, int64_t begin, int64_t end, co
 
 /* ------------------------------------------------------------------- Repeats of tokens (windows.py)
  *
- * A window is n_tokens consecutive tokens of a document. All windows are counted first, and then found:
+ * A window is n_tokens consecutive tokens of a document. All windows are counted before any are
+ * found:
  *
  *     ids, ends ──▶ count ──▶ unitok_windows ──▶ find ──▶ records ──▶ group by key ──▶ differ
  *
- * `ids` are the tokens of all documents, uint16 or uint32, and document k ends at ends[k]; its last
- * n_after tokens are not part of it. */
+ * `ids` contains the tokens of all documents, uint16 or uint32. Document k ends at ends[k]; its
+ * last n_after tokens are in no window. */
 typedef struct unitok_windows unitok_windows;
 
 /*   n_tokens       tokens in a window, at least 1
  *   id_bytes       2 or 4
  *   seed           the seed of the hashes
- *   counter_bytes  the memory for counters, each 2 bits. With 2 bytes per window, about an eighth of the
- *                  windows that occur once are found; with less memory, more */
+ *   counter_bytes  the memory for counters of 2 bits. With 2 bytes per window, about an eighth of
+ *                  the windows that occur once are found, too; with less memory, more of them */
 int32_t unitok_windows_new(int64_t n_tokens, int32_t id_bytes, uint64_t seed, int64_t counter_bytes,
                            unitok_windows **ret, unitok_error *error);
 void unitok_windows_free(unitok_windows *windows);
@@ -259,16 +260,17 @@ void unitok_windows_free(unitok_windows *windows);
 void unitok_windows_count(unitok_windows *windows, const void *ids, const int64_t *ends,
                           int64_t n_documents, int64_t n_after, int64_t begin, int64_t end);
 
-/* Finds the windows among these that may occur more than once, after all windows were counted. Each has
- * a record: key and value are hashes, and place is its first token. Returns their number.
+/* Finds the windows that begin with tokens begin..end-1 and may occur more than once, after all
+ * windows have been counted. Writes a record for each: key and value are hashes, and place is its
+ * first token. Returns the number of records.
  *   ret  [0..end-begin]
  * Threads may share the windows. */
 int64_t unitok_windows_find(const unitok_windows *windows, const void *ids, const int64_t *ends,
                             int64_t n_documents, int64_t n_after, int64_t begin, int64_t end,
                             unitok_anchor *ret);
 
-/* Compares the window that begins at the token `key` of each pair with the window at `place`. Returns the
- * number of the first pair that differs or is outside ids[0..n_ids-1], or n. It is fastest if the pairs are
- * ordered by key. */
+/* For each pair, compares the window that begins with token `key` to the one that begins with token
+ * `place`. Returns the number of the first pair whose windows differ or are not inside
+ * ids[0..n_ids-1], or n if there is none. Fastest if the pairs are ordered by key. */
 int64_t unitok_windows_differ(const unitok_windows *windows, const void *ids, int64_t n_ids,
                               const unitok_anchor *pairs, int64_t n);

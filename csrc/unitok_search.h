@@ -236,15 +236,15 @@ void unitok_search_contexts(const void *ids, int32_t id_bytes, const uint8_t *da
 
 /* ----------------------------------------------------------------------------------- Words ---- */
 
-/* counts[w] += how often word w occurs in words[begins[k]..ends[k]), k < n_ranges. Returns 1, or 0
- * if a word is not less than n_words; some words are then not counted. */
+/* For each word w, adds to counts[w] how often w occurs in words[begins[k]..ends[k]), k <
+ * n_ranges. Returns 1, or 0 if a word is not less than n_words; some words are then not counted. */
 int32_t unitok_words_count(const uint32_t *words, const int64_t *begins, const int64_t *ends,
                            int64_t n_ranges, int64_t n_words, int64_t *counts);
 
 /* Narrows the intervals [lo[k], hi[k]) of the suffix array sa[0..n-1] of words[0..n-1], k <
- * n_intervals. All suffixes of an interval have their first `depth` words in common; those remain
- * whose next word is from first[k] to last[k]. Past the end of the words is word 0. Returns 1, or 0
- * if a suffix begins past the end. */
+ * n_intervals. All suffixes of an interval begin with the same `depth` words; afterwards, an
+ * interval contains only those whose next word is from first[k] to last[k]. Word 0 follows the last
+ * word. Returns 1, or 0 if a suffix begins past the end. */
 int32_t unitok_words_narrow(const uint32_t *words, const uint32_t *sa, int64_t n, int64_t depth,
                             const int64_t *first, const int64_t *last, int64_t n_intervals,
                             int64_t *lo, int64_t *hi);
@@ -260,15 +260,15 @@ typedef struct unitok_words_query {
     const uint8_t *first; /* bit w % 8 of first[w / 8]: whether place 0 accepts word w */
     int64_t n_words;
     int32_t n_places; /* 1 to UNITOK_WORDS_MAX_PLACES */
-    int32_t span;     /* words of the longest match, at most UNITOK_WORDS_MAX_SPAN */
+    int32_t span;     /* words in the longest match, at most UNITOK_WORDS_MAX_SPAN */
     /* [0..n_places-2]: least[k] to most[k] other words are between places k and k + 1 */
     const int32_t *least, *most;
 } unitok_words_query;
 
-/* Lists the matches in words[0..n-1] that begin at *io_at to end - 1, for each beginning the
- * shortest: words begins[i] to ends[i] - 1. Advances *io_at to `end`, or to less if there are
- * `capacity` matches. Returns their number, or -1 if a word is not less than n_words. Takes about a
- * nanosecond per word. */
+/* Lists the matches in words[0..n-1] that begin at *io_at to end - 1, only the shortest match for
+ * each beginning: words begins[i] to ends[i] - 1. Advances *io_at to `end`, or less far if there
+ * are `capacity` matches. Returns the number of matches, or -1 if a word is not less than n_words.
+ * Takes about a nanosecond per word. */
 int64_t unitok_words_find(const uint32_t *words, int64_t n, const unitok_words_query *query,
                           int64_t end, int64_t *io_at, int64_t *begins, int64_t *ends,
                           int64_t capacity);

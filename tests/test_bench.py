@@ -277,7 +277,7 @@ def test_vocabularies_means(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Our value, the peer's and the ratio, for rates and times, for rows with the peer's value, and without a peer."""
+    """Rows show our value, the peer's and the ratio, for rates and times; the peer may be missing."""
     monkeypatch.syspath_prepend(ROOT / "tools")
     bench_report = importlib.import_module("bench_report")
     rate = bench_report.Headline("encoding", "encode", {"corpus": "en"}, "MB/s", "MB/s", "times", "other")

@@ -207,7 +207,7 @@ def test_command(corpus: Path) -> None:
     lines = decompressed(corpus / "in/a/x.jsonl.zst").splitlines(keepends=True)
     written = decompressed(corpus / "clean/a/x.jsonl.zst").splitlines(keepends=True)
     assert written[:5] == lines[:5]  # the first copy of the phrase, and lines without it
-    assert json.loads(written[5])["text"] == document(5).replace(" " + PHRASE, "")  # "5.25": the words remain two
+    assert json.loads(written[5])["text"] == document(5).replace(" " + PHRASE, "")  # two words do not become one
     assert [json.loads(line)["id"] for line in written] == [*range(50), *range(51, 200)]
     assert all(json.loads(line)["n"] == 1.5 for line in written)
     ranges = [json.loads(line) for line in decompressed(corpus / "ranges.jsonl.zst").splitlines()]

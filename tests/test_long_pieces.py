@@ -95,7 +95,7 @@ def test_windows() -> None:
 
 
 def test_units_that_must_stay_free() -> None:
-    """Regression: leaves have base 0. If a unit it leads to was in use, they had a child, and walks did not end."""
+    """Regression: leaves have base 0. If a unit that this base leads to was in use, walks from a leaf did not end."""
     data = file_of(small())
     for at in (97, 255):
         bad = bytearray(data)

@@ -1,4 +1,4 @@
-"""Memory used to read Parquet files: pages, dictionaries, lists and delta-encoded lengths that expand."""
+"""Limits the memory used to read Parquet files whose pages, dictionaries, lists or delta-encoded lengths expand."""
 
 import io
 import random

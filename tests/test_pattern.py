@@ -236,7 +236,7 @@ FOLDED = st.sampled_from(
     ["(?i:a)", "(?i:b)", "(?i:'s)", "(?i:ab)", "(?i:[a-c])", "(?i:k)", "(?i:[^a])", "(?i)b", "(?i)k|a"]
 )
 QUANTIFIERS = st.sampled_from(["*", "+", "?", "*?", "+?", "??", "{2}", "{1,2}", "{0,2}", "{1,}", "{2,}?", "{1,2}?"])
-SEVERAL = st.sampled_from(["{1,2}+", "{2}+"])  # in Oniguruma, a quantifier after a quantifier
+SEVERAL = st.sampled_from(["{1,2}+", "{2}+"])  # Oniguruma reads + as a second quantifier
 LOOKAHEADS = st.sampled_from(["(?=a)", "(?!a)", r"(?!\S)", r"(?=\s|$)", "(?=a|b)", "(?!(?:a|b)+)", "$", "(?![^a])"])
 ATOMIC = st.sampled_from(["a*+", "a++", r"\s?+", "[ab]++", "(?>a+)", r"(?>\p{L}*)", "(?>b)", "(?>a{1,2})"])
 REGEXES = st.recursive(

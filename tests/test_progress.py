@@ -19,7 +19,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def shown(monkeypatch):
-    """A function of (columns, start, *steps); returns the last line of the bar, the seconds counted, and all output."""
+    """A function of (columns, start, *steps). Returns the last line of the bar, the seconds counted, and all output."""
 
     def run(columns, start, *steps, what="text"):
         import tqdm.std

@@ -58,7 +58,7 @@ def test_random_texts(tokenizer: Tokenizer, reference: Any, text: str) -> None:
 
 
 def test_words_that_share_slots_of_the_memo(tokenizer: Tokenizer, reference: Any) -> None:
-    """50,000 words in 262,144 slots; entries with many ids are elsewhere, and each word occurs three times."""
+    """Each of 50,000 words occurs three times. The 262,144 slots cannot hold entries with many ids."""
     rng = random.Random(7)
     words = ["".join(rng.choices("thenadqx", k=rng.randint(4, 14))) for _ in range(50_000)] * 3
     rng.shuffle(words)

@@ -35,7 +35,7 @@ TEXTS = st.text("ab a日本", max_size=14) | st.sampled_from(["", "aaaaaaaaa", "
 
 @dataclass
 class Corpus:
-    """Documents, divided into files and shards."""
+    """Documents that are divided into files and shards."""
 
     files: list[list[str]]
     eod: int | None

@@ -314,7 +314,7 @@ def test_a_read_error(folder, monkeypatch):
     check_outputs(folder)
 
 
-# ------------------------------------------------------------------------------- the same command, or another one
+# ------------------------------------------------------------------------------- the same command, or a different one
 
 
 def test_a_finished_output(folder):

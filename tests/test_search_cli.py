@@ -1,4 +1,4 @@
-"""pyunitok search: every kind of query on the command line, as a table, JSON and CSV."""
+"""Tests every kind of query of `pyunitok search`, with results as tables, JSON and CSV."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statistics of words: published worked examples, and comparison with counts over the words of the documents."""
+"""Compares word statistics to published worked examples, and to counts over the words of the documents."""
 
 from __future__ import annotations
 

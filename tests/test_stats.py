@@ -1,4 +1,4 @@
-"""stats: every number matches a simple count."""
+"""Compares every number of `stats` to a simple count."""
 
 import json
 import math

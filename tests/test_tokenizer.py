@@ -476,7 +476,7 @@ def test_rwkv_world_by_name(rwkv: Tokenizer) -> None:
         path = rwkv_module.find_installed()
     except VocabularyError as error:
         pytest.skip(str(error))
-    was_imported = "pyrwkv_tokenizer" in sys.modules  # possibly by another test
+    was_imported = "pyrwkv_tokenizer" in sys.modules  # a different test may have imported it
     tok = Tokenizer.from_file("rwkv-world", engine="hat")
     assert (tok.name, tok.path, tok.engine, tok.sha256) == ("rwkv-world", str(path), "hat", rwkv.sha256)
     assert ("pyrwkv_tokenizer" in sys.modules) == was_imported  # found, not imported

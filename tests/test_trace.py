@@ -1,4 +1,4 @@
-"""trace: spans and counts equal those of a naive search of the raw text, and the documents contain the spans."""
+"""Compares the spans and counts of trace to a naive search of the raw text; the documents contain the spans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lattices of the Unigram trainer: edges kept between calls do not change the results."""
+"""The lattice of the Unigram trainer keeps edges between calls, which does not change the results."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def units_of(words: dict[str, int]) -> Units:
 @given(WORDS, st.sampled_from([0, 2]), st.integers(0, 40))
 @fewer(1)
 def test_resuming_after_any_number_of_merges(words: dict[str, int], min_count: int, n_merges: int) -> None:
-    """A trainer that starts with the merges of another one continues as that one would, with the same counts."""
+    """A trainer that starts with the merges of a previous one continues as that one would, with the same counts."""
     expected = trained(units_of(words), min_count=min_count)
     first = trained(units_of(words), min_count=min_count, n_pieces=n_merges)
     got = trained(units_of(words), min_count=min_count, resume=first)

@@ -1,4 +1,4 @@
-"""Outputs at URLs: written locally, uploaded when complete (OUT last), and resumed after failures of the store."""
+"""Outputs at URLs are written locally, uploaded when complete (OUT last), and resumed after the store has failed."""
 
 import json
 import os

@@ -91,7 +91,7 @@ def test_edit_matches_oracle(base: Vocabulary, add: list[bytes], remove: list[by
     assert after == vocab_edit.edit(before, add, remove, max_id, {0})
     assert all(after[piece] == id_ for piece, id_ in before.items() if piece in after)
     assert {bytes([b]) for b in range(256)} <= after.keys()
-    # Every piece in the lists is reported once.
+    # Every listed piece is reported exactly once.
     names = [piece for piece, *_ in found.added + found.existing + found.repeated + found.no_room]  # type: ignore[operator]
     assert sorted(names) == sorted(add)
     gone = [piece for piece, _ in found.removed]

@@ -1,4 +1,4 @@
-"""Every command that reads token files also reads uint32 ones, of a byte-level model with ids above 65,535."""
+"""Every command that reads token files supports uint32 ids; the model is byte-level and has ids above 65,535."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words of an index: answers equal those of a linear search of the decoded documents; damaged files are errors."""
+"""Compares answers about the words of an index to a linear search of the documents; damaged files cause errors."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ def test_words_are_updated(tmp_path: Path) -> None:
 
 
 def test_damaged_files_are_errors(tmp_path: Path) -> None:
-    """Changing any byte causes an error or an answer, but never a read outside the arrays."""
+    """If any byte is changed, queries raise an error or return an answer, but never read outside the arrays."""
     make(tmp_path, [[b"the fox, the Fox", b"a fox"]])
     rng, options = random.Random(1), WordOptions(ignore_case=True, wildcards=True)
     for name in ("lexicon.words", "00000.words"):

@@ -1,4 +1,4 @@
-"""Mapped files that are removed from memory, so that a benchmark reads them from disk. Linux only."""
+"""Removes mapped files from memory, so that a benchmark reads them from disk. Linux only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Mapping:
-    """Part of this process's memory that is a mapped file."""
+    """A range of this process's memory to which a file is mapped."""
 
     address: int
     n_bytes: int
@@ -42,7 +42,7 @@ def evict(mapped: list[Mapping]) -> None:
 
 
 def pages_in_memory(mapped: list[Mapping]) -> int:
-    """The pages of the files that are in memory."""
+    """The number of pages of the files that are in memory."""
     total = 0
     for part in mapped:
         states = np.zeros(-(-part.n_bytes // mmap.PAGESIZE), np.uint8)

@@ -1,4 +1,4 @@
-"""bench.py words: queries about words and fields, and trace, in an index with both."""
+"""bench.py words: measures trace, and queries about words and fields, in an index that stores both."""
 
 from __future__ import annotations
 

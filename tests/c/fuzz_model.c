@@ -1,5 +1,5 @@
-/* fuzz_model.c - a libFuzzer target: damaged native images must be rejected or work, and must never
- * cause a crash
+/* fuzz_model.c - a libFuzzer target: damaged native images must be rejected or be usable, and must
+ * never cause a crash
  *
  * Random bytes never pass the header checks, so the input is a list of changes to an image of a
  * small vocabulary: u8 section, u24 position, u8 width (1, 2, 4, 8 bytes), the new value. An input

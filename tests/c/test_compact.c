@@ -1,5 +1,5 @@
-/* test_compact.c - compares compact indexes with a sorted list of suffixes, between guard pages;
- * damaged indexes and failing allocations */
+/* test_compact.c - compares compact indexes with a sorted list of suffixes, between guard pages,
+ * with damaged indexes and with failing allocations */
 #define _DEFAULT_SOURCE
 
 #include "test_alloc.h"
@@ -228,7 +228,7 @@ static void open_toy(struct compact_toy *t)
                        1000, built, &t->n_bytes, &error) == UNITOK_OK);
 }
 
-/* Opens the file that is in `built`; returns 0 if it is rejected. */
+/* Opens the file in `built`; returns 0 if it is rejected. */
 static int open_built(struct compact_toy *t)
 {
     unitok_error error;
