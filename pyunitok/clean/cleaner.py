@@ -1,4 +1,4 @@
-"""Cleaner finds the items in a block, and produces its parts of CLEAN and of the report. Threads may share it.
+"""Cleaner finds benchmark items in a block, and produces the block's part of CLEAN and its report. It is thread-safe.
 
     block ──▶ n-grams ──▶ Matches of contaminated documents ──▶ edits ──▶ Written
                                 └──────────────▶ lines of the report
@@ -33,10 +33,10 @@ class Cleaned:
 
     written     its part of CLEAN; None if no corpus is written
     report      compressed lines of the report
-    texts       the number of each text of an item that was found, once per document
+    texts       the numbers of the texts of items that were found, once per document
     benchmarks  the numbers of the benchmarks that were found, once per document
     affected    the number of contaminated documents
-    grams       the number of each n-gram that was found, once per document
+    grams       the numbers of the n-grams that were found, once per document
     """
 
     written: Written | None = None

@@ -1,11 +1,11 @@
 """decontaminate() removes documents that contain benchmark text from a corpus, or reports them.
 
-    1. count      only for rules that ignore n-grams in many documents: count the documents that contain each n-gram
-    2. clean      workers find items in each block and write the rest (cleaner.py); the main thread puts it in order
+    1. count      only for rules that require it: count the documents that contain each n-gram, or each text of an item
+    2. clean      workers find items in each block and clean it (cleaner.py); the main thread writes in order
 
-The corpus is read again for step 2. A journal (output.py) makes both resumable from their last checkpoint, and the
-output is byte-identical. A run stopped by a signal or an error writes a last checkpoint. parts.py describes runs
-on several machines.
+The corpus is read again for step 2. A journal (output.py) makes both steps resumable from their last checkpoint; the
+output is byte-identical. A run stopped by a signal or an error writes a last checkpoint. parts.py describes runs on
+several machines.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     data      "The cat",  sat.
     folded     the cat sat              punctuation and white space separate words
-    places    012345678 …               the origin of each folded byte; a space added at the start has that of the word
+    places    012345678 …               the origin of each folded byte; a space added at the start has the word's origin
 """
 
 from __future__ import annotations

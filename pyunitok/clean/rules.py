@@ -30,8 +30,8 @@ class Rule:
                  tested. None: n, but at most 8
     min_share    a document is contaminated if n-grams that it contains make up this share of a text; 0: any n-gram
                  suffices
-    measure      what shares count. units: the units that n-grams cover. grams: n-grams. idf: n-grams, each weighted by
-                 the logarithm of the number of texts divided by the number of texts with this n-gram
+    measure      how shares are measured. units: in units that n-grams cover. grams: in n-grams. idf: in n-grams, each
+                 weighted by the logarithm of the number of texts divided by the number of texts with this n-gram
     perfect      (a, b): texts of up to a units require a share of 1; for longer texts, the share falls to min_share at
                  b units
     max_common   ignore n-grams that occur in more documents than this; this requires a second pass. None: ignore none

@@ -3,7 +3,7 @@
     plan ──▶ plan.json.partial ──▶ each shard: read, sort, write │ sync, rename, NNNNN.json.partial ──▶ index.json
                                                                  └ while the next shard is sorted
 
-A shard is done once its NNNNN.json.partial exists, which is written after the shard's files have been synced and
+A shard is done once its NNNNN.json.partial exists; this file is written after the shard's files have been synced and
 renamed. Rerunning the command skips shards that are done. After the last shard, index.json is written, and then the
 working files are removed. The contents of a shard depend only on its tokens and the order.
 """
@@ -233,7 +233,7 @@ def _existing(folder: Path, add: bool, overwrite: bool) -> IndexManifest | None:
                 f"{folder} stores the only copy of its token files; restore them with `pyunitok export --to tokens`, "
                 "or remove the folder"
             )
-        (folder / INDEX_NAME).unlink(missing_ok=True)  # before the files that it names change
+        (folder / INDEX_NAME).unlink(missing_ok=True)  # first, because it names the files that are removed next
         sync_folder(folder)
         for path in folder.iterdir():
             if OWN_FILE.fullmatch(path.name):

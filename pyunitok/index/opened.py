@@ -85,8 +85,8 @@ class Index(BatchSearch):
         return restore_token_files(self.folder, Path(out), overwrite=overwrite)
 
     def prefetch(self, max_bytes: int | None = None) -> int:
-        """Ask the system to read the index into memory: the small tables and the directories of compact indexes, which
-        save half of the reads of a search, then one shard after another, up to max_bytes (by default, half of this
+        """Ask the system to read the index into memory: first the small tables and the directories of compact indexes,
+        which save half of a search's reads, and then one shard after another, up to max_bytes (by default, half of this
         machine's memory). Returns the number of bytes requested, or 0 if the system does not support prefetching.
 
         Without prefetching, the first searches wait for the disk. The call can take as long as reading the index, so

@@ -1,7 +1,7 @@
 """Overlaps, the part of Index that finds which windows and spans of a text occur in the corpus.
 
 As in count, bytes are compared, so the token boundaries of the text and of the corpus do not matter. With normalize,
-words are compared without case, as in decontaminate(), and everything between words is ignored.
+words are compared as in decontaminate(), ignoring case and everything between words.
 """
 
 from __future__ import annotations

@@ -469,8 +469,8 @@ def _estimated(counts: Int64s, n_sampled: int, n_hits: int) -> int:
     """An estimate of how many documents have occurrences. A random sample of n_sampled of the n_hits occurrences has
     counts[k] occurrences in document k.
 
-    Adds an estimate of the documents that the sample missed, from those that it contains once and twice: the lower
-    bound of Chao and Lin (2012) for sampling without replacement.
+    Adds an estimate of how many documents the sample missed, computed from the numbers of documents with one and with
+    two occurrences in the sample: the lower bound of Chao and Lin (2012) for sampling without replacement.
     """
     once, twice = (int(np.count_nonzero(counts == k)) for k in (1, 2))
     share = n_sampled / n_hits

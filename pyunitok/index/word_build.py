@@ -53,7 +53,7 @@ def add_words(
     on_progress  called with the completed share, 0 to 1
 
     Does nothing if the words are up to date. Takes about 8 bytes on disk per word, and as much memory as the
-    largest shard.
+    words of the largest shard take on disk.
     """
     folder = Path(folder)
     lock = OutputLock(folder / LEXICON_NAME)

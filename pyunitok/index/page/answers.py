@@ -212,8 +212,8 @@ def _readable(parts: list[dict[str, Any]], begin: int, end: int) -> list[dict[st
 
 
 def _complete(incomplete: bytes, data: bytes, is_last: bool) -> tuple[str, bytes]:
-    """Returns the text of incomplete + data, and the bytes of an incomplete character at its end, which is not part of
-    the text. If is_last, the text includes it."""
+    """Returns (the text of incomplete + data, the bytes of an incomplete character at its end). The text includes this
+    character only if is_last is set."""
     data = incomplete + data
     for n in range(1, 4):
         if not is_last and len(data) >= n and data[-n] >= 0xC0:

@@ -33,7 +33,7 @@ export function drawNeighbours(name) {
         : make("span", { class: "quiet", dir: "auto" }, label);
       return [text, bar(row.count, found[0].count), number.format(row.count), page.percent(row.share)];
     });
-    const unit = s.mode ? "words" : "tokens, or the rest of a token";
+    const unit = s.mode ? "words" : "tokens or parts of a token";
     const note = `${number.format(answer.distinct)} different ${unit}${answer.approx ? ", from a sample" : ""}; select one to extend the query`;
     place.append(
       tools(make("span", {}, note), downloads(request, { ...parameters, limit: page.MAX_HITS })),
@@ -288,7 +288,7 @@ export async function drawDispersion(place, s) {
         make("span", { class: "quiet" }, ` ${meaning}`),
       ),
     );
-  const note = s.mode ? "" : make("p", { class: "quiet" }, "The query is read as whole words here.");
+  const note = s.mode ? "" : make("p", { class: "quiet" }, "In this view, the query is read as whole words.");
   place.append(note, list);
   if (isField)
     place.append(
