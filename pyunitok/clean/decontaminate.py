@@ -115,7 +115,7 @@ class Decontamination:
         rule.check()
         _check_options(rule, out, report, model, shard, ray)
         self.rule, self._overwrite, self._ray = rule, overwrite, ray
-        self._reading = reading if ray is None else replace(reading, threads=reading.threads or 1)  # per task
+        self._reading = reading if ray is None else replace(reading, threads=reading.threads or 1)  # threads per task
         self._out, self._report = (None if path is None else Path(path) for path in (out, report))
         self.files = CleanFiles.find(
             [os.fspath(path) for path in inputs], self._out, input_format=input_format, text_key=reading.text_key,

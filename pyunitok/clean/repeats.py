@@ -248,7 +248,7 @@ class TextRepeats:
             rest = np.empty(0, np.int64)
             for low, high in bucket_ranges(reader.counts, self._memory.task_records):
                 marks = np.concatenate((rest, np.sort(reader.read(low, high)["key"].astype(np.int64))))
-                # A document that continues past these buckets is kept until its other marks have been read.
+                # A document that continues past these buckets waits until its remaining marks have been read.
                 at = corpus.n_bytes if high == BUCKETS else (high << self._mark_shift) // MARKS_PER_BYTE
                 stop = corpus.n_documents if high == BUCKETS else int(np.searchsorted(corpus.ends, at, "right"))
                 for begin, end in corpus.parts(last, stop, self._memory.task_bytes):

@@ -48,8 +48,8 @@ class HitsBatch:
 
 @dataclass
 class DocumentsBatch:
-    """The documents in which many queries occur. For i from offsets[k] to offsets[k + 1] - 1, query k occurs counts[i]
-    times in documents[i]. approx is bool[n], as in DocumentHits."""
+    """For each of many queries, the documents in which it occurs: query k occurs counts[i] times in documents[i], for
+    i from offsets[k] to offsets[k + 1] - 1. approx is bool[n], as in DocumentHits."""
 
     offsets: Int64s
     documents: Int64s
@@ -67,9 +67,9 @@ class DocumentsBatch:
 
 @dataclass
 class SourcesBatch:
-    """The inputs in which many queries occur. Query k occurs in inputs[offsets[k]:offsets[k + 1]], which are indexes
-    into Index.inputs.paths. hits and documents count, for each input, the occurrences and the documents that contain
-    them. approx is bool[n]."""
+    """For each of many queries, the inputs in which it occurs. Query k occurs in inputs[offsets[k]:offsets[k + 1]],
+    which are indexes into Index.inputs.paths. hits and documents count, for each input, the occurrences and the
+    documents that contain them. approx is bool[n]."""
 
     offsets: Int64s
     inputs: Int64s
@@ -119,8 +119,8 @@ class ProbabilityBatch:
 
 
 class BatchSearch(Overlaps):
-    """The methods of Index for many queries: each works like the method without _batch, which takes one query. Queries
-    are an iterable, or a Packed of uint8 (text) or of the index's dtype (ids). See also count_batch,
+    """The methods of Index for many queries: each works like the method without _batch, which takes one query.
+    Queries are an iterable, or a Packed of uint8 (text) or of the index's dtype (ids). See also count_batch,
     count_tokens_batch, context_batch and overlap."""
 
     def find_batch(
@@ -164,11 +164,11 @@ class BatchSearch(Overlaps):
         return SourcesBatch(_offsets(len(one[0]) for one in counted), inputs, hits, documents, approx)
 
     def next_batch(self, queries: Queries, limit: int | None = None) -> DistributionBatch:
-        """The queries must be all text or all ids."""
+        """All queries must be text, or all must be ids."""
         return _distributions([self.next(query, limit) for query in _each(queries)])
 
     def previous_batch(self, queries: Queries, limit: int | None = None) -> DistributionBatch:
-        """The queries must be all text or all ids."""
+        """All queries must be text, or all must be ids."""
         return _distributions([self.previous(query, limit) for query in _each(queries)])
 
     def prob_batch(self, prompts: Queries, tokens: Sequence[int] | Tokens) -> ProbabilityBatch:

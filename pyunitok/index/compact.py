@@ -25,7 +25,7 @@ Int64s = np.ndarray[Any, np.dtype[np.int64]]
 
 
 class CompactIds:
-    """The tokens of a compact index, read like an array: by an integer, a slice with step 1, or an integer array."""
+    """The tokens of a compact index, indexed like an array: by an integer, a slice with step 1, or an integer array."""
 
     def __init__(self, compact: Compact, rank: U32) -> None:
         self.dtype = np.dtype(np.uint16 if len(rank) == ID_COUNTS[2] else np.uint32)

@@ -108,7 +108,7 @@ class Occurrences:
         return int(self.bounds[-1])
 
     def places(self, numbers: Int64s) -> Places:
-        """The places of the occurrences with these numbers, which run from 0 to total - 1 in the order of the runs."""
+        """The places of the occurrences with these numbers, 0 to total - 1. Occurrences are numbered in run order."""
         shards = np.searchsorted(self.bounds, numbers, "right") - 1
         tokens, skips = np.empty(len(numbers), np.int64), np.empty(len(numbers), np.int64)
         for shard in np.unique(shards).tolist():

@@ -1,7 +1,7 @@
 """WordLexicon contains the distinct words of an index, and finds those that a query matches.
 
     id 0       the end of a document, which no query matches
-    id 1 …     words in the order of (their form without case and accents, their form without case, the word)
+    id 1 …     words in the order of (their form without case or accents, their form without case, the word)
 
 Words that differ only in case, or only in case and accents, therefore have consecutive ids, and two binary searches
 find them. Wildcards and regular expressions are matched against all words, in linear time, by the C library.
@@ -101,7 +101,7 @@ class WordLexicon:
     def _between(self, key: tuple[str, ...]) -> Int64s:
         """The ids of the words whose sort keys begin with `key`."""
         begin, step = self._bisect(key, False, 1, len(self)), 1
-        while begin + step < len(self) and self._key(begin + step)[: len(key)] == key:  # they are usually few
+        while begin + step < len(self) and self._key(begin + step)[: len(key)] == key:  # usually, there are few
             step *= 2
         return np.arange(begin, self._bisect(key, True, begin, min(len(self), begin + step)), dtype=np.int64)
 

@@ -32,7 +32,7 @@ from pyunitok.index.page.answers import ANSWERS, COLUMNS, ask, rows_of
 from pyunitok.index.page.parameters import BadRequest
 
 STATIC = Path(__file__).parent / "static"
-N_SEARCHES = 4  # concurrent searches; others wait
+N_SEARCHES = 4  # the maximum number of concurrent searches; further ones wait
 MAX_WAITING = 64
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
