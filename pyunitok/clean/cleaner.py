@@ -81,7 +81,7 @@ class Cleaner:
         return np.bincount(hit, minlength=n) > (self._rule.set_share or 0) * sizes
 
     def count(self, block: Block) -> Cleaned:
-        """Set only `grams` or, with set_share, only `texts`."""
+        """Find items for the first pass. Sets only `grams` or, with set_share, only `texts`."""
         hits = self._matcher.find_in(block)
         if self._rule.set_share is None:
             return Cleaned(grams=_grams_of(hits))

@@ -34,7 +34,7 @@ def cut(
     limit = 2.0 if max_share is None else max_share
 
     def chunks() -> Iterator[Int64s]:
-        """Read the ranges so that all ranges of a document are in one chunk."""
+        """Yields the ranges in chunks, each of which contains all ranges of its documents."""
         begin = 0
         while begin < len(repeats):
             last = int(repeats.ends[min(begin + CHUNK, len(repeats)) - 1])

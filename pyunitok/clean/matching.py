@@ -89,7 +89,7 @@ class Matcher:
             self._weights, self._totals = self._weighted(n_units)
 
     def _tokens(self, data: Bytes, offsets: Offsets) -> tuple[Ids, Offsets]:
-        """The tokens of texts, and the offsets of the texts in the tokens."""
+        """The tokens of some texts, and the offset at which each text begins in the tokens."""
         assert self._tokenizer is not None
         if self._rule.folded:
             data, offsets, _ = folded(data, offsets)

@@ -47,8 +47,7 @@ class CleanOutput:
         self, base: Path, targets: Sequence[Path | None], reports: dict[str, Path], run: Identity, *, overwrite: bool,
         writer_of: Callable[[int, str | None], FileWriter] = lambda _number, _state: Plain(),
     ) -> None:  # fmt: skip
-        """Raises OutputError if a file would be replaced without `overwrite`, or if an unfinished run is a different
-        one."""
+        """Raises OutputError if a file would be replaced without `overwrite`, or if a different run is unfinished."""
         self._base, self._targets, self._reports, self._run = base, targets, reports, run
         self.progress: dict[str, Any] | None = None
         self.finished: dict[str, Any] | None = None

@@ -137,7 +137,7 @@ class _File:
 
 
 def bucket_ranges(counts: Int64s, n: int) -> Iterator[tuple[int, int]]:
-    """Divide the buckets into ranges that contain at most n records each; a larger bucket is a range of its own."""
+    """Divide the buckets into ranges that contain at most n records each; a bucket with more is a range by itself."""
     totals = np.concatenate(([0], np.cumsum(counts)))
     begin = 0
     while begin < BUCKETS:

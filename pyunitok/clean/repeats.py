@@ -225,7 +225,7 @@ class TextRepeats:
     # -------------------------------------------------------------------------------------------------- find
 
     def _find_all(self, kind: int, name: str) -> dict[str, Any]:
-        """Find the records of one kind in all documents."""
+        """Find and write the records of one kind in all documents."""
         corpus = self._corpus
         if self._machines is None:
             return self._find(kind, name, _parts(corpus, 0, corpus.n_documents, self._memory))

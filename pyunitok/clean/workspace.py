@@ -46,7 +46,7 @@ class Space:
         raise NotImplementedError
 
     def mapped(self, name: str, dtype: Any, n: int) -> np.ndarray[Any, Any]:
-        """The n items in a file. Raises OutputError if the size of the file is wrong."""
+        """The n items of a file, mapped. Raises OutputError if the size of the file is wrong."""
         path = self.path(name)
         try:
             with self.open(name) as file:
