@@ -58,7 +58,7 @@ def test_random_texts(tokenizer: Tokenizer, reference: Any, text: str) -> None:
 
 
 def test_words_that_share_slots_of_the_memo(tokenizer: Tokenizer, reference: Any) -> None:
-    """Each of 50,000 words occurs three times. The 262,144 slots cannot hold entries with many ids."""
+    """Each of 50,000 words occurs three times. Entries with many ids are stored outside the 262,144 slots."""
     rng = random.Random(7)
     words = ["".join(rng.choices("thenadqx", k=rng.randint(4, 14))) for _ in range(50_000)] * 3
     rng.shuffle(words)

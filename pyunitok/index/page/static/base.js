@@ -23,7 +23,7 @@ export const AREAS = [
   ["texts", "Texts"],
   ["corpus", "Corpus"],
 ];
-// The ways to read a query. Every mode except the first requires an index of words.
+// The ways to read a query. Every mode except the first requires an index that stores words.
 export const MODES = [
   ["", "exactly as written", {}],
   ["words", "whole words", {}],
