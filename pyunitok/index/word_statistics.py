@@ -160,7 +160,7 @@ def _counts_elsewhere(index: Index, other: Index) -> Int64s:
 
 
 def _folded(index: Index, folding: Folding, *counts: Int64s) -> list[Int64s]:
-    """Adds up the counts of words that are equal under this folding. The first of them gets the sum, the others get 0."""
+    """Adds up the counts of words that are equal under this folding. The first gets the sum, the others get 0."""
     if folding == Folding():
         return list(counts)
     first = index.words.lexicon.first_equal(folding)
