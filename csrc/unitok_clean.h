@@ -8,7 +8,7 @@
  *
  * Lifetimes and threads. Word rules and grams are immutable and may be shared by any number of
  * threads; grams borrow their word rules, which must outlive them. The conventions are those of
- * unitok.h. Each section is bound by a module of pyunitok/_c: this one by grams.py.
+ * unitok.h. Each section is bound by a module of pyunitok/_c: the first one by grams.py.
  */
 #pragma once
 
@@ -33,10 +33,10 @@ typedef struct unitok_word_rules unitok_word_rules;
 /* Copies the rules.
  *   classes  [0..0x10FFFF]: the enum unitok_word_class of each character
  *   folds    [0..0x10FFFF]: the folded form of each character: a code point, or 0x110000 + k for
- *            the three code points from longer[3 * k] on, where 0 means no code point
+ *            the three code points from longer[3 * k] on, of which those that are 0 are left out
  *   longer   [0..3 * n_longer - 1]: code points
  *   seed     the seed of the hashes of words; see unitok_grams_new
- * UNITOK_ERROR_ARGUMENT if a number is out of range. */
+ * Fails with UNITOK_ERROR_ARGUMENT if a number is out of range. */
 int32_t unitok_word_rules_new(const uint8_t *classes, const uint32_t *folds, const uint32_t *longer,
                               int64_t n_longer, uint64_t seed, unitok_word_rules **ret,
                               unitok_error *error);
@@ -59,9 +59,10 @@ typedef struct unitok_grams unitok_grams;
  *            seed and that of the rules must be secret: otherwise, the author of the items can choose
  *            units with equal hashes
  *   starts   [0..n_items]: item k has the units starts[k]..starts[k + 1] - 1 of all units
- * The units of all items are numbered from 0; there are fewer than 2^32. UNITOK_ERROR_ARGUMENT
- * unless 1 <= min_units <= n, n <= UNITOK_GRAMS_MAX_UNITS, and the number of lengths is within its
- * limit. Expected time: O(bytes). Memory: about 16 bytes per unit, plus the distinct words. */
+ * The units of all items are numbered from 0; there are fewer than 2^32. Fails with
+ * UNITOK_ERROR_ARGUMENT unless 1 <= min_units <= n, n <= UNITOK_GRAMS_MAX_UNITS, and there are at
+ * most UNITOK_GRAMS_MAX_LENGTHS lengths. Expected time: O(bytes). Memory: about 16 bytes per unit,
+ * plus the distinct words. */
 int32_t unitok_grams_new(const unitok_word_rules *rules, const uint8_t *data,
                          const int64_t *offsets, int64_t n_items, int64_t n, int64_t min_units,
                          uint64_t seed, int64_t *starts, unitok_grams **ret, unitok_error *error);
@@ -130,7 +131,7 @@ int32_t unitok_grams_find_ids(const unitok_grams *grams, const uint32_t *ids,
  *   a document         key: its hash; value: hash and size
  *   a pair of places   key: position; value: an earlier position of the same text, or a later one if
  *                      no copy is kept; place: the size of a window in bytes, or 0 for an anchor
- * In other records, the low 48 bits of `place` are the position. All other bits are private. */
+ * Except in pairs, the low 48 bits of `place` are the position. All other bits are private. */
 typedef struct unitok_anchor {
     uint64_t key;
     uint64_t value;
@@ -170,8 +171,8 @@ int32_t unitok_anchors_find(const unitok_anchors *anchors, int32_t kind, const u
                             const int64_t *marks, int64_t n_marks, unitok_anchor *ret,
                             int64_t capacity, int64_t *ret_n, unitok_error *error);
 
-/* Divides records by key >> shift, which is below n_buckets, and keeps their order in each bucket.
- *   starts  [0..n_buckets]: bucket b is ret[starts[b]..starts[b + 1]) */
+/* Divides records into buckets by key >> shift, which is below n_buckets, and keeps their order in
+ *   each bucket. starts [0..n_buckets]: bucket b is ret[starts[b]..starts[b + 1]) */
 void unitok_anchors_divide(const unitok_anchor *records, int64_t n, int shift, int64_t n_buckets,
                            int64_t *starts, unitok_anchor *ret);
 
@@ -243,15 +244,15 @@ int64_t unitok_ranges_remove(const uint8_t *text, int64_t begin, int64_t end, co
  *
  *     ids, ends ──▶ count ──▶ unitok_windows ──▶ find ──▶ records ──▶ group by key ──▶ differ
  *
- * `ids` contains the tokens of all documents, uint16 or uint32. Document k ends at ends[k]; its
- * last n_after tokens are in no window. */
+ * `ids` are the tokens of all documents, uint16 or uint32, and document k ends at ends[k]; the last
+ * n_after tokens before ends[k] are not part of the document. */
 typedef struct unitok_windows unitok_windows;
 
 /*   n_tokens       tokens in a window, at least 1
  *   id_bytes       2 or 4
  *   seed           the seed of the hashes
- *   counter_bytes  the memory for counters of 2 bits. With 2 bytes per window, about an eighth of
- *                  the windows that occur once are found, too; with less memory, more of them */
+ *   counter_bytes  the memory for counters, each 2 bits. With 2 bytes per window, about an eighth of the
+ *                  windows that occur once are also found; with less memory, more of them */
 int32_t unitok_windows_new(int64_t n_tokens, int32_t id_bytes, uint64_t seed, int64_t counter_bytes,
                            unitok_windows **ret, unitok_error *error);
 void unitok_windows_free(unitok_windows *windows);
@@ -260,9 +261,9 @@ void unitok_windows_free(unitok_windows *windows);
 void unitok_windows_count(unitok_windows *windows, const void *ids, const int64_t *ends,
                           int64_t n_documents, int64_t n_after, int64_t begin, int64_t end);
 
-/* Finds the windows that begin with tokens begin..end-1 and may occur more than once, after all
- * windows have been counted. Writes a record for each: key and value are hashes, and place is its
- * first token. Returns the number of records.
+/* Of the windows that begin with tokens begin..end-1, finds those that may occur more than once;
+ * all windows must have been counted. Writes a record of each: key and value are hashes, and place
+ * is its first token. Returns the number of records.
  *   ret  [0..end-begin]
  * Threads may share the windows. */
 int64_t unitok_windows_find(const unitok_windows *windows, const void *ids, const int64_t *ends,

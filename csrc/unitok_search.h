@@ -14,8 +14,8 @@
  * number of threads, in any combination; a sorter belongs to one call at a time. Every object is freed by its own function, which accepts NULL. The conventions
  * are those of unitok.h.
  *
- * Each section is a module of pyunitok/_c: Suffix sorting (suffix.py), Search (search.py), Compact
- * index (compact.py).
+ * Each section is bound by a module of pyunitok/_c: Suffix sorting (suffix.py), Search (search.py),
+ * Compact index (compact.py).
  */
 #pragma once
 
@@ -32,13 +32,13 @@
  *     do unitok_suffix_step(suffix, budget, &progress, &error); while (progress < 1); */
 typedef struct unitok_suffix unitok_suffix;
 
-/* The longest text with positions of 4 bytes: the sorter needs their top bit. */
+/* The maximum length of a text with positions of 4 bytes: the sorter needs their top bit. */
 #define UNITOK_SUFFIX_MAX_32 2147483647
 
-/* Begins to sort text[0..n-1] into sa[0..n-1]; the sorter keeps both. sa need not be initialized,
+/* Begins to sort text[0..n-1] into sa[0..n-1]; the sorter borrows both. sa need not be initialized,
  * and becomes a suffix array only in the last step.
  *   symbol_bytes    1, 2 or 4
- *   n_symbols       if symbol_bytes is 4, all symbols are below it, at most 2^31; otherwise ignored
+ *   n_symbols       at most 2^31; if symbol_bytes is 4, all symbols are below it; otherwise ignored
  *   position_bytes  4 (n <= UNITOK_SUFFIX_MAX_32) or 8
  * Memory besides the two arrays: 8 positions per symbol of the alphabet (2 MiB for uint16 with
  * positions of 4 bytes) and one or two bits per symbol of text. Up to 0.4 * n positions more are
@@ -48,10 +48,10 @@ int32_t unitok_suffix_new(const void *text, int64_t n, int32_t symbol_bytes, int
                           void *sa, int32_t position_bytes, unitok_suffix **ret,
                           unitok_error *error);
 
-/* Continues to sort: visits `budget` suffixes, at 10 to 60 million a second. *ret_progress
+/* Continues to sort: visits `budget` suffixes, at 10 to 60 million per second. *ret_progress
  * estimates the fraction of the time that has passed: below 1 until sa is complete, then exactly 1.
- * After a failure the sorter can only be freed: UNITOK_ERROR_MEMORY, or UNITOK_ERROR_ARGUMENT if
- * text[position] is not below n_symbols. */
+ * Fails with UNITOK_ERROR_MEMORY, or with UNITOK_ERROR_ARGUMENT if text[position] is not below
+ * n_symbols; the sorter can then only be freed. */
 int32_t unitok_suffix_step(unitok_suffix *suffix, int64_t budget, double *ret_progress,
                            unitok_error *error);
 void unitok_suffix_free(unitok_suffix *suffix);
@@ -63,7 +63,7 @@ void unitok_suffix_free(unitok_suffix *suffix);
 
 /* Replaces text[i], an id of id_bytes bytes, with rank[text[i]], unless rank is NULL, and adds the
  * number of times that each result occurs to `counts`, which like `rank` has an entry for every id.
- * Returns -1, or the first i whose id is out of range, where it stops. */
+ * Returns -1, or stops at the first i whose id is out of range, and returns i. */
 int64_t unitok_suffix_rank(void *text, int64_t n, int32_t id_bytes, const uint32_t *rank,
                            uint64_t *counts);
 
@@ -102,7 +102,7 @@ typedef struct unitok_search_shard {
     int64_t n;          /* tokens, less than 2^32 */
     const void *ids;    /* [0..n-1], each of id_bytes bytes */
     int32_t id_bytes;   /* 2 or 4; n_ids stands for UNITOK_SEARCH_IDS_16 or UNITOK_SEARCH_IDS_32 */
-    const uint32_t *sa; /* [0..n-1]: where the r-th smallest suffix begins, by `rank` */
+    const uint32_t *sa; /* [0..n-1]: where the r-th smallest suffix begins; compared by `rank` */
     const uint64_t *first; /* [0..n_ids]: first[k] suffixes begin with a token of rank < k */
     /* [0..n_top-1] records of 4 + 8 * id_bytes bytes, one for every 4,096th suffix: its position
      * (u32) and the ranks of its first 8 tokens. NULL with n_top 0: slower */
@@ -110,7 +110,7 @@ typedef struct unitok_search_shard {
     int64_t n_top;
     /* [0..n-1]: the token before each suffix. NULL: slower for texts that begin inside a token */
     const void *left;
-    const uint32_t *rank; /* [0..n_ids-1]: of each id, a permutation */
+    const uint32_t *rank; /* [0..n_ids-1]: the rank of each id; a permutation */
     const uint64_t *ends; /* [0..n_documents-1]: the end of each document, plus `begin` */
     int64_t n_documents;
     uint64_t begin;
@@ -119,14 +119,14 @@ typedef struct unitok_search_shard {
     const uint64_t *inside;
 } unitok_search_shard;
 
-/* Must be called before any search. UNITOK_ERROR_ARGUMENT if a size is out of range or `first` is
- * not a list of bucket starts. */
+/* Must be called before any search. Fails with UNITOK_ERROR_ARGUMENT if a size is out of range or
+ * `first` is not a list of bucket starts. */
 int32_t unitok_search_check(const unitok_search_shard *shard, unitok_error *error);
 
 /* Finds the suffixes that begin with ids[begins[q]..ends[q]), for each q < n_queries: they are
- * lo[q]..hi[q]-1 in `sa`, and hi[q] - lo[q] is how often the sequence occurs. An empty sequence
- * begins all suffixes, and one with an id that is out of range begins none. Sequences may overlap in
- * ids. O(log n) cache misses for each. */
+ * lo[q]..hi[q]-1 in `sa`, and hi[q] - lo[q] is how often the sequence occurs. Every suffix begins
+ * with the empty sequence, and none with a sequence that contains an id out of range. Sequences may
+ * overlap in ids. Takes O(log n) cache misses per sequence. */
 void unitok_search_tokens(const unitok_search_shard *shard, const uint32_t *ids,
                           const int64_t *begins, const int64_t *ends, int64_t n_queries,
                           int64_t *lo, int64_t *hi);
@@ -137,15 +137,15 @@ void unitok_search_tokens(const unitok_search_shard *shard, const uint32_t *ids,
 int64_t unitok_search_next(const unitok_search_shard *shard, int64_t lo, int64_t hi, int64_t depth,
                            uint32_t *ids, int64_t *counts, int64_t capacity);
 
-/* Adds to counts[0..n_ids-1] how often each token precedes suffixes lo..hi-1. O(hi - lo), sequential
- * with `left`. */
+/* Adds to counts[0..n_ids-1] how often each token precedes suffixes lo..hi-1. O(hi - lo); reads
+ * memory sequentially if `left` is set. */
 void unitok_search_previous(const unitok_search_shard *shard, int64_t lo, int64_t hi,
                             int64_t *counts);
 
 /* Lists the sequences of n_tokens tokens that occur at least min_count times, in the order of the
  * suffix array: the position of one occurrence, and the count. Reads about n_suffixes suffixes from
- * *io_rank on and advances it; n means that all have been read. Returns how many it wrote, at most
- * `capacity`, which is at least 1. */
+ * *io_rank on and advances *io_rank, which is n once all have been read. Returns how many it wrote,
+ * at most `capacity`, which is at least 1. */
 int64_t unitok_search_ngrams(const unitok_search_shard *shard, int64_t n_tokens, int64_t min_count,
                              int64_t n_suffixes, int64_t *io_rank, uint32_t *positions,
                              int64_t *counts, int64_t capacity);
@@ -186,8 +186,8 @@ int64_t unitok_search_inside(const unitok_search_pieces *pieces, const unitok_se
  * tokens divide them: inside one token, or across several, from the middle of one to the middle of
  * another. Overlapping occurrences count; occurrences across documents do not. counts[k] is exact
  * unless is_approx[k] is set: then the search stopped after max_work units, about a nanosecond
- * each, and it is a lower bound. The empty text counts as 0. Typically O(tokens of the text * log
- * n) cache misses. Only UNITOK_ERROR_MEMORY is possible. */
+ * each, and the count is a lower bound. The empty text counts as 0. Typically O(tokens of the text
+ * * log n) cache misses. Only UNITOK_ERROR_MEMORY is possible. */
 int32_t unitok_search_count(const unitok_search_pieces *pieces, const unitok_search_shard *shard,
                             const uint8_t *data, const int64_t *offsets, int64_t n,
                             int64_t max_work, int64_t *counts, uint8_t *is_approx,
@@ -200,9 +200,9 @@ typedef struct unitok_search_run {
     int32_t back, skip;
 } unitok_search_run;
 
-/* Like unitok_search_count, but lists the occurrences of one text as runs (*ret)[0..*ret_n-1], for
- * unitok_search_runs_free. Stops once it has max_hits or more. Every occurrence is in exactly one
- * run; equal calls return equal runs. */
+/* Like unitok_search_count, but lists the occurrences of one text as runs (*ret)[0..*ret_n-1], to
+ * be freed with unitok_search_runs_free. Stops once it has found max_hits or more. Every occurrence
+ * is in exactly one run; equal calls return equal runs. */
 int32_t unitok_search_find(const unitok_search_pieces *pieces, const unitok_search_shard *shard,
                            const uint8_t *text, int64_t n_bytes, int64_t max_hits, int64_t max_work,
                            unitok_search_run **ret, int64_t *ret_n, uint8_t *is_approx,
@@ -226,8 +226,8 @@ typedef struct unitok_search_hit {
  * 2]) is the hit, and out[bounds[3k + 2]..bounds[3k + 3]) follows it. Only the hit itself can begin
  * or end inside a character.
  *   data, offsets  [0..n_ids]: the bytes that each id adds to a decoded document
- *   hits           [0..n_hits-1]: 0 <= begin <= token <= end, all of begin..end-1 in ids; the other
- *                  fields >= 0
+ *   hits           [0..n_hits-1]: 0 <= begin <= token <= end, tokens begin..end-1 are in ids; the
+ *                  other fields >= 0
  *   out            the sum of n_bytes, and 4 * (before + after) bytes for each hit
  *   bounds         [0..3 * n_hits] */
 void unitok_search_contexts(const void *ids, int32_t id_bytes, const uint8_t *data,
@@ -236,15 +236,15 @@ void unitok_search_contexts(const void *ids, int32_t id_bytes, const uint8_t *da
 
 /* ----------------------------------------------------------------------------------- Words ---- */
 
-/* For each word w, adds to counts[w] how often w occurs in words[begins[k]..ends[k]), k <
- * n_ranges. Returns 1, or 0 if a word is not less than n_words; some words are then not counted. */
+/* Adds to counts[w] how often word w occurs in words[begins[k]..ends[k]), k < n_ranges. Returns 1,
+ * or 0 if a word is not less than n_words; some words are then not counted. */
 int32_t unitok_words_count(const uint32_t *words, const int64_t *begins, const int64_t *ends,
                            int64_t n_ranges, int64_t n_words, int64_t *counts);
 
 /* Narrows the intervals [lo[k], hi[k]) of the suffix array sa[0..n-1] of words[0..n-1], k <
- * n_intervals. All suffixes of an interval begin with the same `depth` words; afterwards, an
- * interval contains only those whose next word is from first[k] to last[k]. Word 0 follows the last
- * word. Returns 1, or 0 if a suffix begins past the end. */
+ * n_intervals. All suffixes of an interval have their first `depth` words in common; those remain
+ * whose next word is from first[k] to last[k]. Word 0 is assumed after the last word. Returns 1, or
+ * 0 if a suffix begins past the end. */
 int32_t unitok_words_narrow(const uint32_t *words, const uint32_t *sa, int64_t n, int64_t depth,
                             const int64_t *first, const int64_t *last, int64_t n_intervals,
                             int64_t *lo, int64_t *hi);
@@ -260,15 +260,15 @@ typedef struct unitok_words_query {
     const uint8_t *first; /* bit w % 8 of first[w / 8]: whether place 0 accepts word w */
     int64_t n_words;
     int32_t n_places; /* 1 to UNITOK_WORDS_MAX_PLACES */
-    int32_t span;     /* words in the longest match, at most UNITOK_WORDS_MAX_SPAN */
+    int32_t span;     /* length of the longest match in words, at most UNITOK_WORDS_MAX_SPAN */
     /* [0..n_places-2]: least[k] to most[k] other words are between places k and k + 1 */
     const int32_t *least, *most;
 } unitok_words_query;
 
-/* Lists the matches in words[0..n-1] that begin at *io_at to end - 1, only the shortest match for
- * each beginning: words begins[i] to ends[i] - 1. Advances *io_at to `end`, or less far if there
- * are `capacity` matches. Returns the number of matches, or -1 if a word is not less than n_words.
- * Takes about a nanosecond per word. */
+/* Lists the matches in words[0..n-1] that begin at *io_at to end - 1, only the shortest for each
+ * beginning: words begins[i] to ends[i] - 1. Advances *io_at to `end`, or to less if there are
+ * `capacity` matches. Returns their number, or -1 if a word is not less than n_words. Takes about a
+ * nanosecond per word. */
 int64_t unitok_words_find(const uint32_t *words, int64_t n, const unitok_words_query *query,
                           int64_t end, int64_t *io_at, int64_t *begins, int64_t *ends,
                           int64_t capacity);
@@ -286,7 +286,7 @@ typedef struct unitok_compact_builder unitok_compact_builder;
 #define UNITOK_COMPACT_MIN_CAPACITY 65536
 
 /* Begins to build a compact index of text[0..n-1], n <= UNITOK_SUFFIX_MAX_32, with suffix array
- * sa[0..n-1]. Keeps both and overwrites them.
+ * sa[0..n-1]. Borrows and overwrites both.
  *   symbol_bytes   1, 2 or 4
  *   n_symbols      all symbols are below it
  *   block          64 or 128 entries: 64 is faster and 6 % larger
@@ -313,10 +313,10 @@ int32_t unitok_compact_builder_step(unitok_compact_builder *builder, int64_t bud
                                     int64_t capacity, int64_t *ret_bytes, int32_t *ret_section,
                                     double *ret_progress, unitok_error *error);
 
-/* Opens image[0..n_bytes-1], a file in memory aligned to 8 bytes, and keeps it. UNITOK_ERROR_FORMAT
- * if it is not a compact index. Checks what it reads: the footer and the starts of the lists, 0.3
- * to 1 MB. Checksums are not verified. The rest may be hostile: answers are then wrong, but nothing
- * outside the image is read. Memory: 400 KB. */
+/* Opens image[0..n_bytes-1], a file in memory aligned to 8 bytes, and borrows it. Fails with
+ * UNITOK_ERROR_FORMAT if it is not a compact index. Checks what it reads: the footer and the starts
+ * of the lists, 0.3 to 1 MB. Checksums are not verified. The rest may be hostile: answers are then
+ * wrong, but nothing outside the image is read. Memory: 400 KB. */
 int32_t unitok_compact_open(const uint8_t *image, int64_t n_bytes, unitok_compact **ret,
                             unitok_error *error);
 void unitok_compact_free(unitok_compact *compact);
@@ -324,13 +324,13 @@ void unitok_compact_free(unitok_compact *compact);
 typedef struct unitok_compact_info {
     int64_t n, n_symbols;
     const uint32_t *first; /* [0..n_symbols]: first[c] suffixes begin with a symbol below c */
-    int64_t first_row;     /* of the suffix at position 0 */
+    int64_t first_row;     /* the row of the suffix at position 0 */
     int32_t symbol_bytes, block, locate_every, extract_every;
 } unitok_compact_info;
 void unitok_compact_get_info(const unitok_compact *compact, unitok_compact_info *ret);
 
-/* Like unitok_search_tokens, for symbols. A symbol out of range does not occur. Takes 0.3 to 1 us per
- * symbol; the searches for 32 sequences are interleaved. */
+/* Like unitok_search_tokens, for symbols. No row begins with a symbol that is out of range. Takes
+ * 0.3 to 1 us per symbol; the searches for 32 sequences are interleaved. */
 void unitok_compact_tokens(const unitok_compact *compact, const uint32_t *symbols,
                            const int64_t *begins, const int64_t *ends, int64_t n_queries,
                            int64_t *lo, int64_t *hi);
@@ -358,7 +358,7 @@ int32_t unitok_compact_extract(const unitok_compact *compact, const int64_t *beg
 /* Reads the text from left to right, which requires no samples: writes the first symbols of the
  * suffix of `row` and of the suffixes that follow it in the text, symbols[0..n-1], and their rows,
  * unless `rows` is NULL. Returns the row after the last one, or -1 at the end of the text; the
- * symbols after it are 0. Begin with first_row. One step per symbol. */
+ * symbols after it are 0. Begin with first_row. Takes one step per symbol. */
 int64_t unitok_compact_walk(const unitok_compact *compact, int64_t row, int64_t n,
                             uint32_t *symbols, uint32_t *rows);
 
@@ -369,18 +369,20 @@ typedef struct unitok_compact_shard {
     int64_t n_ids;        /* UNITOK_SEARCH_IDS_16 or UNITOK_SEARCH_IDS_32 */
     const uint32_t *rank; /* [0..n_ids-1]: the symbol of each id, a permutation, */
     const uint32_t *ids;  /* [0..n_ids-1]: and its inverse */
-    const uint64_t *ends; /* as in unitok_search_shard, like the rest */
+    const uint64_t *ends; /* this and the rest: as in unitok_search_shard */
     int64_t n_documents;
     uint64_t begin;
     int32_t eod;
 } unitok_compact_shard;
 
-/* Must be called before a search. UNITOK_ERROR_ARGUMENT if a number is out of range. */
+/* Must be called before any search. Fails with UNITOK_ERROR_ARGUMENT if a number is out of range.
+ */
 int32_t unitok_compact_check(const unitok_compact_shard *shard, unitok_error *error);
 
 /* Like unitok_search_count and unitok_search_find: the counts and the occurrences are the same.
- * Runs have `back` 0, and are in another order. UNITOK_ERROR_ARGUMENT if hits can cross documents,
- * because the documents have no eod, and the index has no samples to locate the hits. */
+ * In each run, `back` is 0, and the order of runs is different. Fails with UNITOK_ERROR_ARGUMENT if
+ * hits can cross documents, because the documents have no eod, and the index has no samples for
+ * locating. */
 int32_t unitok_compact_count(const unitok_search_pieces *pieces, const unitok_compact_shard *shard,
                              const uint8_t *data, const int64_t *offsets, int64_t n,
                              int64_t max_work, int64_t *counts, uint8_t *is_approx,

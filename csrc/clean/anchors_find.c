@@ -194,7 +194,7 @@ INLINE void put_byte_window(scan *s, int64_t i)
     put(s, hash << 3, value_of(s->text, i, end), (uint64_t)(s->at + i));
 }
 
-/* The last of the smallest k-grams among those from i to `last`. */
+/* Of the k-grams from i to `last`, the last one with the smallest hash. */
 INLINE int64_t smallest_gram(const uint64_t *grams, int64_t mask, int64_t i, int64_t last)
 {
     int64_t best = i;

@@ -5,10 +5,10 @@
  *                                              ctx B    55  300           pair (300, 55); kept 55
  *                                              ctx C    77                kept 77
  *
- * A class has equal contexts, so all its windows are equal. Different contexts may have some equal windows, so if there
- * are several classes, their kept anchors are marked: all their windows are then found and grouped in
- * turn. An anchor that does not share the units on either side with another class has no such
- * window.
+ * The anchors of a class have equal contexts, so all their windows are equal. Different contexts
+ * may have some equal windows, so if there are several classes, their kept anchors are marked: all
+ * their windows are then found and grouped in turn. An anchor that does not share the units on
+ * either side with another class has no such window.
  *
  * A copy that overlaps the first one is not in a pair, so that one copy remains of a text like "aaaa…".
  */

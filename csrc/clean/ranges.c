@@ -17,10 +17,10 @@ typedef struct document {
     int64_t end;
 } document;
 
-/* The document with position `at`, which is below the end of the last one. */
+/* The document that contains position `at`, which is below the end of the last document. */
 static document document_at(const int64_t *ends, int64_t n_documents, int64_t at)
 {
-    int64_t low = 0, high = n_documents - 1; /* the first that ends after `at` */
+    int64_t low = 0, high = n_documents - 1; /* the first document that ends after `at` */
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
         if (ends[middle] > at) high = middle;
@@ -124,7 +124,7 @@ static document whole_lines(const uint8_t *text, int64_t n, document range)
     return range;
 }
 
-/* Whether the characters before and after a range are one word without it. */
+/* Whether the characters before and after a range would be one word if the range were removed. */
 static int joins_words(const unitok_word_rules *rules, const uint8_t *text, int64_t n,
                        document range)
 {
@@ -175,7 +175,7 @@ static void put_range(cutter *c, int64_t begin, int64_t end)
     c->n++;
 }
 
-/* Computes the cuts of a document; all of these ranges overlap it. */
+/* Computes the cuts of a document; all of the given ranges overlap it. */
 static void cut_document(cutter *c, const uint8_t *text, document d, const int64_t *ranges,
                          int64_t n)
 {

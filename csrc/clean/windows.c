@@ -5,9 +5,9 @@
  *     count   hash of each window ──▶ the counter of that hash, which stops at 2
  *     find    windows whose counter is 2 ──▶ records of all that repeat, and some that do not
  *
- * The hash is that of string_table.h, computed from tokens instead of bytes. When a window moves by
- * one token, its hash is computed from the previous one. Records contain two hashes with different
- * factors, because among 2^36 windows, a few different ones would have equal 61-bit hashes. */
+ * The hash function is that of string_table.h, applied to tokens instead of bytes. When a window
+ * moves by one token, its hash follows from the previous one. Records contain two hashes with
+ * different factors, because 2^36 windows would have a few equal hashes of 61 bits. */
 
 #include "ground/alloc.h"
 #include "ground/error.h"

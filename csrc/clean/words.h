@@ -50,7 +50,7 @@ INLINE uint32_t word_entry_at(const unitok_word_rules *rules, const uint8_t *tex
 
 #define WORD_FACTOR UINT64_C(0x9E3779B97F4A7C15)
 
-/* A hash of folded characters: of their UTF-8, eight bytes at a time; the last bytes are padded with
+/* A hash of the UTF-8 of folded characters, eight bytes at a time; the last bytes are padded with
  * zeros. `waiting` holds n bytes that are not hashed yet. */
 typedef struct word_hash {
     uint64_t hash;

@@ -14,7 +14,7 @@ _Static_assert(sizeof(compact_footer) == UNITOK_COMPACT_FOOTER_BYTES, "the foote
 
 static int is_power_of_two(uint64_t v) { return v && !(v & (v - 1)); }
 
-/* Computes in 64 bits; n and the intervals are checked first, so no product overflows. */
+/* All arithmetic is in 64 bits; n and the intervals are checked first, so no product overflows. */
 int compact_lay_out(const compact_footer *f, compact_layout *ret)
 {
     if (f->n > UNITOK_SUFFIX_MAX_32 || f->n_symbols < 1 || f->n_symbols > UNITOK_COMPACT_SYMBOLS ||
@@ -240,7 +240,7 @@ INLINE int64_t scan_from(const compact *c, rows list, int64_t b)
  * search finds that row. */
 static rows scan(const compact *c, rows list, int64_t from, uint64_t a, uint64_t b);
 
-/* A step of the binary search for the first block that begins with a Psi of at least a. */
+/* Makes one step of the binary search for the first block that begins with a Psi of at least a. */
 INLINE void narrow(const compact *c, block_range *io, uint64_t a)
 {
     int64_t mid = io->lo + (io->hi - io->lo) / 2;
@@ -317,9 +317,9 @@ rows compact_before(const compact *c, uint32_t symbol, rows in)
     return list_between(c, list, (uint64_t)in.lo + 1, (uint64_t)in.hi + 1);
 }
 
-/* As in search.c, each round prefetches for all lanes before it reads for any of them. When the blocks
- * are known, their gaps are prefetched: they take about 120 bytes, and the start and the end are read
- * first. */
+/* As in search.c, each round prefetches for all lanes before it reads for any of them. Once the
+ * blocks are known, their gaps are prefetched. The gaps of a block take about 120 bytes, and the
+ * first and the last bytes are read first. */
 static void before_lanes(const compact *c, compact_query *queries, int n)
 {
     block_range at[COMPACT_LANES];
@@ -364,8 +364,9 @@ void compact_before_many(const compact *c, compact_query *queries, int64_t n)
 
 enum { DISK_PAGE = 4096, AHEAD_LANES = 256 };
 
-/* Like before_lanes, but the searches wait for the same read instead of one after another. Up to a page
- * of a list's blocks is read at once; the binary search in it then leads to the gaps. */
+/* Requests the pages that before_lanes will read, for all queries at once, so that the reads
+ * overlap. When at most a page of a list's blocks is left to search, all of it is requested; the
+ * binary search within it then leads to the gaps. */
 static void read_ahead(const compact *c, const compact_query *queries, int n)
 {
     block_range at[AHEAD_LANES];

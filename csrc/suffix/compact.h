@@ -11,11 +11,11 @@
  *                         3   2 1 0         1 + 1
  *                         4   2 1 2 1 0     1 + 2
  *
- * The rows of a symbol are its list, in which Psi increases. If rows lo..hi-1 are those that begin with a
- * sequence, the rows that begin with c and then this sequence are found by two searches in the list of c,
- * for 1 + lo and 1 + hi. Sequences are therefore searched from their last symbol to their first.
- * Psi also serves to read the text: the list that contains a row determines its symbol, and Psi
- * leads to the next symbol.
+ * The rows of a symbol form its list, in which Psi increases. If rows lo..hi-1 are those that begin
+ * with a sequence, the rows that begin with c and then this sequence are found by two searches in
+ * the list of c, for 1 + lo and 1 + hi. Sequences are therefore searched from their last symbol to
+ * their first. Psi also serves to read the text: the list that contains a row determines its
+ * symbol, and Psi leads to the next symbol.
  *
  * The lists are concatenated and divided into blocks of 64 or 128 entries:
  *
@@ -35,7 +35,7 @@
  *              groups    u32[n_groups + 1]: samples before each group of 64 * locate_every rows
  *              upper     bits: for every locate_every rows a 1 for each sample, then a 0
  *              lower     the row of each sample modulo locate_every, packed
- *              samples   its position / locate_every, packed
+ *              samples   the position of each sample / locate_every, packed
  *              starts    the row of every extract_every-th position, packed
  *              footer    compact_footer
  *
@@ -44,9 +44,10 @@
  * spare bytes.
  *
  * A file may come from an untrusted source. Opening it checks the small sections, but not the
- * blocks. A damaged block causes wrong answers, but decoding never leaves the file, because it reads at
- * most COMPACT_BEHIND bytes before and COMPACT_AHEAD bytes after the gaps, which are in the prefix and in
- * the footer. Every row and position is checked before it is used as an index. */
+ * blocks. A damaged block causes wrong answers, but decoding never leaves the file, because it
+ * reads at most COMPACT_BEHIND bytes before and COMPACT_AHEAD bytes after the gaps. The prefix and
+ * the footer are at least that large. Every row and position is checked before it is used as an
+ * index. */
 #pragma once
 
 #include "suffix/compact_codes.h"
@@ -59,8 +60,8 @@ enum {
     COMPACT_SPARE_BYTES = 8,
     COMPACT_MAX_BLOCK = 128,
     COMPACT_LANES = 32, /* interleaved searches */
-    /* 127 gaps: low bits of at most 31 bits, and codewords of at most CODE_BITS after the table; then
-     * a load of 8 bytes. */
+    /* 127 gaps have at most 31 low bits each, and codewords of at most CODE_BITS bits, which follow
+     * the table. A load takes 8 bytes. */
     COMPACT_BEHIND = (127 * 31 + 7) / 8 + 8,
     COMPACT_AHEAD = (4 + 127 * CODE_BITS) / 8 + 8
 };
@@ -100,7 +101,7 @@ typedef struct compact_layout {
 
 extern const uint8_t compact_magic[8];
 
-/* Whether these numbers are within their ranges; computes the sizes of the sections. */
+/* Returns whether these numbers are within their ranges; computes the sizes of the sections. */
 int compact_lay_out(const compact_footer *f, compact_layout *ret);
 
 /* An open index. Everything but `first`, `symbols` and `entries` is in the file. */
@@ -230,7 +231,7 @@ INLINE uint64_t sum_gaps(gap_reader *g, int64_t n)
 }
 
 /* Reduces a sum of gaps modulo n + 1. In an intact file it is below 2 * (n + 1), or below 4 billion
- * with a sum over several lists. */
+ * for a sum over several lists. */
 INLINE uint64_t wrapped(const compact *c, uint64_t v)
 {
     return v <= (uint64_t)c->n ? v : v % ((uint64_t)c->n + 1);
@@ -239,7 +240,7 @@ INLINE uint64_t wrapped(const compact *c, uint64_t v)
 /* Psi(r), 0 <= r < n; at most n. */
 uint64_t compact_psi(const compact *c, int64_t r);
 
-/* The symbol that the suffix of row r begins with, 0 <= r < n. */
+/* The first symbol of the suffix of row r, 0 <= r < n. */
 uint32_t compact_symbol(const compact *c, int64_t r);
 
 /* The number of occurrences of a symbol. */

@@ -1,9 +1,9 @@
 /* compact_build.c - builds a compact index from a text and its suffix array, in steps: see
  * compact_build.h for the passes, and compact.h for the file
  *
- * The two arrays of the caller are the only large memory: the symbol before each suffix replaces the
- * text, and Psi replaces the suffix array. Gaps are written as they are encoded. Everything else stays
- * in memory and takes an eighth to a quarter of a byte per token. */
+ * The caller's two arrays are the only large blocks of memory: the symbol before each suffix
+ * replaces the text, and Psi replaces the suffix array. Gaps are written as they are encoded.
+ * Everything else stays in memory and takes an eighth to a quarter of a byte per token. */
 
 #include "suffix/compact_build.h"
 
@@ -27,8 +27,8 @@ INLINE void put_bits(uint8_t *p, uint64_t at, uint64_t value, int32_t bits)
 /* ---------------------------------------------------------------------------------- passes ---- */
 
 /* A row can be a sample for locating, for extracting, for both, or for neither. Most are found to be
- * neither without a division: s is a power of two, and a multiple of e is one of every power of two that
- * divides e. */
+ * neither without a division: s is a power of two, and a multiple of e is also a multiple of every
+ * power of two that divides e. */
 INLINE void take_sample(compact_builder *b, int64_t r, uint32_t position)
 {
     uint32_t s = b->footer.locate_every, e = b->footer.extract_every, e_divisor = e & (~e + 1);

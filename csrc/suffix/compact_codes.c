@@ -2,9 +2,9 @@
  * compact_codes.h
  *
  * The codes are found by clustering, as in k-means: blocks are assigned to the table that makes them
- * smallest, each table becomes the best code for its blocks, and so on. The first tables divide the
- * blocks by the sum of their classes into parts of equal size. All arithmetic is in integers, so the
- * result is the same on every machine. */
+ * smallest, each table becomes the best code for its blocks, and so on. Initially, the blocks are
+ * sorted by the sums of their classes and divided into parts of equal size, one for each table. All
+ * arithmetic is in integers, so the result is the same on every machine. */
 
 #include "suffix/compact_codes.h"
 

@@ -14,7 +14,7 @@ static const char *BY_WIDTHS(count_symbols)(compact_builder *b, int64_t stop)
     return NULL;
 }
 
-/* The symbols before suffixes overwrite suffixes that have been read, and take no more space. */
+/* The symbols before suffixes overwrite suffixes that have been read, and need no more space. */
 static const char *BY_WIDTHS(sample_rows)(compact_builder *b, int64_t stop)
 {
     const SYMBOL *text = b->text;

@@ -30,8 +30,8 @@ typedef unitok_compact_shard compact_shard;
 /* Costs in nanoseconds: see text.h. */
 enum { COST_NODE = 300, COST_BEFORE = 800, COST_BEFORE_MANY = 400, COST_PSI = 400, COST_RUN = 25 };
 
-/* If there are few rows, they are located instead of searching long lists of left tokens: locating a row
- * takes as long as about this many searches. */
+/* If there are few rows, each is located, which replaces searches in the long lists of left tokens:
+ * locating a row takes as long as about this many searches. */
 enum { SEARCHES_PER_ROW = 96 };
 
 /* A piece that equals Q[begin..j). The pieces for each j form a chain. */
@@ -245,7 +245,8 @@ static int add_query(phrase_search *t, int64_t n, uint32_t id, rows in)
     return 1;
 }
 
-/* Whether this query has waited for the disk. If so, requests for the next pages are worth their time. */
+/* Whether this query has waited for the disk. If so, requesting pages early is worthwhile.
+ */
 static int is_on_disk(phrase_search *t)
 {
     if (!t->waited) t->waited = pages_waited() != t->waited_before;

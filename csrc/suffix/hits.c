@@ -188,8 +188,8 @@ static void compare_left(text_search *t, interval in, int32_t n_tokens)
 }
 
 /* Searches for the path again after each of left_ids, which are fewer than the suffixes. If
- * the pieces are in rank order, one interval covers all tokens that Q can end with, so the searches
- * for all left tokens are interleaved. Otherwise they run one at a time. */
+ * the pieces are in rank order, one interval covers all tokens with which Q can end, so the
+ * searches for all left tokens are interleaved. Otherwise they run one at a time. */
 static void search_from_left(text_search *t, int32_t depth, int64_t pos, range ends)
 {
     const shard *s = t->s;
@@ -224,8 +224,8 @@ static void take_left(text_search *t, interval in, int32_t depth, int64_t pos, r
     else search_from_left(t, depth, pos, ends);
 }
 
-/* Counts the hits at the start of a document whose first piece begins with a space that decoding
- * drops. They are subtracted later: see subtract_starts in walk.c. */
+/* Counts the hits that begin a document with a piece whose space decoding drops. They are
+ * subtracted later: see subtract_starts in walk.c. */
 static void take_at_start(text_search *t, interval in, int32_t depth, range ends)
 {
     t->n_at_start += in.hi - in.lo;

@@ -89,8 +89,8 @@ INLINE const char *check_texts(const int64_t *offsets, int64_t n)
     return wrong;
 }
 
-/* The document that holds a position of a shard, whose first token is number `begin` of the token
- * file: the first document that ends after it, or n_documents. */
+/* Returns the document that contains a position of a shard: the first document that ends after the
+ * position, or n_documents. The first token of the shard is token `begin` of the token file. */
 INLINE int64_t document_at(const uint64_t *ends, int64_t n_documents, uint64_t begin,
                            uint64_t position)
 {

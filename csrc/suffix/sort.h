@@ -63,7 +63,7 @@ typedef struct reduction {
     int64_t n_names;
     int64_t n_kept;       /* LMS suffixes that are sorted by recursion; the others are left out */
     int64_t group;        /* how many kept suffixes precede the current group of equal substrings */
-    int64_t bitmap_bytes; /* the most that is_left_out may take */
+    int64_t bitmap_bytes; /* the maximum size of is_left_out */
     /* Bit k: the k-th LMS suffix in sorted order is left out. NULL: all are kept. */
     uint64_t *is_left_out;
     /* Stored in the suffix array. Bit k: the LMS suffix at 2k or 2k + 1 is left out. */
@@ -101,7 +101,7 @@ typedef struct sort_level {
     int64_t text;       /* where the names begin in the suffix array of level 0 */
     int64_t n, k;
     int64_t capacity;     /* the level may use sa[0..capacity-1] */
-    int64_t bitmap_bytes; /* the most that its bitmap may take */
+    int64_t bitmap_bytes; /* the maximum size of its bitmap */
     int64_t m;            /* LMS suffixes */
     int64_t at, to;       /* progress of the pass: the next entry to read, and to write */
     int64_t n_counted;    /* names that are in the buckets' counts */

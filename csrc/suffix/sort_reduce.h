@@ -257,7 +257,7 @@ static void REDUCE(order)(POSITION *sa, reduction *x, int64_t *budget)
 }
 
 /* Merges the two sorted lists without comparing anything: is_left_out, which is in sorted order,
- * says which list each entry comes from. */
+ * says from which list each entry comes. */
 static void REDUCE(merge)(POSITION *sa, reduction *x, int64_t *budget)
 {
     int64_t r = x->at, stop = step_up(r, x->m, budget), out = x->to, kept = x->k;

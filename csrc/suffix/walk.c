@@ -14,8 +14,8 @@
 
 #include "ground/grow.h"
 
-/* At about FOLLOW_MAX suffixes, both ways take the same time: following a suffix costs WORK_FOLLOW,
- * and narrowing by one more token costs WORK_NARROW. */
+/* At about FOLLOW_MAX suffixes, both ways to continue a path take the same time: following a suffix
+ * costs WORK_FOLLOW, and narrowing by one more token costs WORK_NARROW. */
 enum {
     FOLLOW_MAX = 16, /* at most this many suffixes are compared with the text one by one */
     /* The most hits of a walk from a sure border that are checked one by one: with the column `left`,

@@ -1,5 +1,5 @@
-/* words.c - counts the words in ranges of an index, narrows intervals of its suffix array, and
- * searches all words for matches with gaps between the words */
+/* words.c - counts words in ranges of an index, narrows intervals of its suffix array of words, and
+ * searches linearly for words with gaps between them */
 
 #include <string.h>
 
