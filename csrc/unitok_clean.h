@@ -172,7 +172,8 @@ int32_t unitok_anchors_find(const unitok_anchors *anchors, int32_t kind, const u
                             int64_t capacity, int64_t *ret_n, unitok_error *error);
 
 /* Divides records into buckets by key >> shift, which is below n_buckets, and keeps their order in
- *   each bucket. starts [0..n_buckets]: bucket b is ret[starts[b]..starts[b + 1]) */
+ * each bucket.
+ *   starts  [0..n_buckets]: bucket b is ret[starts[b]..starts[b + 1]) */
 void unitok_anchors_divide(const unitok_anchor *records, int64_t n, int shift, int64_t n_buckets,
                            int64_t *starts, unitok_anchor *ret);
 

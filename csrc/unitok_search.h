@@ -11,8 +11,8 @@
  * Lifetimes and threads. A sorter and a shard borrow the caller's arrays: these must outlive
  * them and not change, except that the sorter writes the suffix array. A shard is a struct that the
  * caller fills; nothing is freed with it. Shards and pieces are immutable and may be shared by any
- * number of threads, in any combination; a sorter belongs to one call at a time. Every object is freed by its own function, which accepts NULL. The conventions
- * are those of unitok.h.
+ * number of threads, in any combination; a sorter belongs to one call at a time. Every object is
+ * freed by its own function, which accepts NULL. The conventions are those of unitok.h.
  *
  * Each section is bound by a module of pyunitok/_c: Suffix sorting (suffix.py), Search (search.py),
  * Compact index (compact.py).
@@ -38,7 +38,7 @@ typedef struct unitok_suffix unitok_suffix;
 /* Begins to sort text[0..n-1] into sa[0..n-1]; the sorter borrows both. sa need not be initialized,
  * and becomes a suffix array only in the last step.
  *   symbol_bytes    1, 2 or 4
- *   n_symbols       at most 2^31; if symbol_bytes is 4, all symbols are below it; otherwise ignored
+ *   n_symbols       if symbol_bytes is 4, all symbols are below it; at most 2^31; else ignored
  *   position_bytes  4 (n <= UNITOK_SUFFIX_MAX_32) or 8
  * Memory besides the two arrays: 8 positions per symbol of the alphabet (2 MiB for uint16 with
  * positions of 4 bytes) and one or two bits per symbol of text. Up to 0.4 * n positions more are
@@ -186,8 +186,8 @@ int64_t unitok_search_inside(const unitok_search_pieces *pieces, const unitok_se
  * tokens divide them: inside one token, or across several, from the middle of one to the middle of
  * another. Overlapping occurrences count; occurrences across documents do not. counts[k] is exact
  * unless is_approx[k] is set: then the search stopped after max_work units, about a nanosecond
- * each, and the count is a lower bound. The empty text counts as 0. Typically O(tokens of the text
- * * log n) cache misses. Only UNITOK_ERROR_MEMORY is possible. */
+ * each, and the count is a lower bound. The empty text counts as 0. A text of t tokens typically
+ * takes O(t * log n) cache misses. Only UNITOK_ERROR_MEMORY is possible. */
 int32_t unitok_search_count(const unitok_search_pieces *pieces, const unitok_search_shard *shard,
                             const uint8_t *data, const int64_t *offsets, int64_t n,
                             int64_t max_work, int64_t *counts, uint8_t *is_approx,
@@ -375,8 +375,7 @@ typedef struct unitok_compact_shard {
     int32_t eod;
 } unitok_compact_shard;
 
-/* Must be called before any search. Fails with UNITOK_ERROR_ARGUMENT if a number is out of range.
- */
+/* Must be called before a search. Fails with UNITOK_ERROR_ARGUMENT if a number is out of range. */
 int32_t unitok_compact_check(const unitok_compact_shard *shard, unitok_error *error);
 
 /* Like unitok_search_count and unitok_search_find: the counts and the occurrences are the same.

@@ -20,9 +20,9 @@
  * Long work is divided into calls with a budget, so that the caller can show progress and stop
  * between them. The conventions are those of unitok.h.
  *
- * Each section is a module of pyunitok/_c: Counting units (train.py), BPE (train_bpe.py), Seeds
- * (train_seeds.py), Unigram (train_lexicon.py), BytePiece (train_ngrams.py), Greedy vocabularies
- * (train_greedy.py). The package does not use the HAT-trie from Python.
+ * Each section is bound by a module of pyunitok/_c: Counting units (train.py), BPE (train_bpe.py),
+ * Seeds (train_seeds.py), Unigram (train_lexicon.py), BytePiece (train_ngrams.py), Greedy
+ * vocabularies (train_greedy.py). The package does not use the HAT-trie from Python.
  */
 #pragma once
 
@@ -40,7 +40,7 @@ typedef struct unitok_hat unitok_hat;
 enum unitok_hat_mode {
     UNITOK_HAT_SET = 0, /* an existing key gets the new value */
     UNITOK_HAT_ADD = 1, /* the value is added to that of an existing key, modulo 2^64 */
-    /* an existing key is UNITOK_ERROR_ARGUMENT, `item` its index; keys before it are inserted */
+    /* an existing key: UNITOK_ERROR_ARGUMENT, its index in `item`; keys before it are inserted */
     UNITOK_HAT_UNIQUE = 2
 };
 
@@ -65,14 +65,14 @@ int32_t unitok_hat_walk_new(const unitok_hat *hat, const uint8_t *prefix, int64_
 void unitok_hat_walk_free(unitok_hat_walk *walk);
 /* Writes the next complete keys as a packed list: data[0..capacity-1], offsets[0..result],
  * values[0..result-1]; at most max_keys >= 1. Returns 0 at the end; -1 if the next key alone does
- * not fit, and UNITOK_HAT_KEY_MAX_BYTES always fits; -2 if an allocation failed. After -1 and -2
- * the walk has not moved. */
+ * not fit (UNITOK_HAT_KEY_MAX_BYTES always suffice); -2 if an allocation failed. After -1 or -2 the
+ * walk has not moved. */
 int64_t unitok_hat_walk_next(unitok_hat_walk *walk, uint8_t *data, int64_t capacity,
                              int64_t *offsets, int64_t *values, int64_t max_keys);
 
 /* -------------------------------------------------------------------------- Counting units ---- */
 
-/* The strings that may be pieces, by the names of spm_train's options. */
+/* The flags that define which strings may be pieces, named after spm_train's options. */
 enum unitok_rule_flags {
     UNITOK_RULE_SPLIT_BY_WHITESPACE = 1,
     UNITOK_RULE_WHITESPACE_AS_SUFFIX = 2,
@@ -81,9 +81,9 @@ enum unitok_rule_flags {
     UNITOK_RULE_SPLIT_BY_NUMBER = 16,
     UNITOK_RULE_SPLIT_DIGITS = 32,
     /* A character stands for a byte, as in GPT-2: '!' to '~', U+00A1 to U+00AC and U+00AE to U+00FF
-     * for that number, U+0100 and the following characters for the other bytes, in order. The other
-     * rules apply to the text that the bytes spell, where spaces are spaces; a piece may also be a
-     * part of one character. max_chars is at most 512. */
+     * for the byte of that number, U+0100 and the next characters for the other bytes, in order.
+     * The other rules apply to the text that the bytes spell, where spaces are spaces; a piece may
+     * also be a part of one character. max_chars is at most 512. */
     UNITOK_RULE_BYTE_LEVEL = 64
 };
 #define UNITOK_RULES_ALL 127
@@ -92,7 +92,7 @@ enum unitok_rule_flags {
 typedef struct unitok_rules unitok_rules;
 int32_t unitok_rules_new(int32_t flags, int32_t max_chars, unitok_rules **ret, unitok_error *error);
 void unitok_rules_free(unitok_rules *rules);
-/* Returns 1 if these bytes may be a piece, otherwise 0. Invalid UTF-8 may not. */
+/* Returns 1 if these bytes may be a piece; 0 if not, or if they are invalid UTF-8. */
 int32_t unitok_rules_allow(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes);
 
 /* Units are stretches of text that no piece crosses, each with its count: a packed list with
@@ -113,12 +113,12 @@ void unitok_counter_free(unitok_counter *counter);
 void unitok_counter_clear(unitok_counter *counter);
 int64_t unitok_counter_count(const unitok_counter *counter);
 int64_t unitok_counter_memory_bytes(const unitok_counter *counter);
-/* Adds each count to that of its key; counts NULL: 1 each. After UNITOK_ERROR_MEMORY the keys
- * before `item` are counted. */
+/* Adds each count to that of its key; if counts is NULL, each is 1. After UNITOK_ERROR_MEMORY the
+ * keys before `item` are counted. */
 int32_t unitok_counter_add(unitok_counter *counter, const unitok_units *keys, unitok_error *error);
-/* Moves the counts of other's keys begin..end-1 to this counter, for the keys that it has; they
- * become 0 in `other`. Neither counter may have been sorted. Several threads may do this at the
- * same time for different keys of one `other`. */
+/* Moves the counts of those of other's keys begin..end-1 that this counter contains to this
+ * counter; they become 0 in `other`. Neither counter may have been sorted. Several threads may do
+ * this at the same time for different keys of one `other`. */
 int32_t unitok_counter_absorb(unitok_counter *counter, unitok_counter *other, int64_t begin,
                               int64_t end, unitok_error *error);
 /* Removes all keys of count 0. */
@@ -134,8 +134,8 @@ void unitok_counter_export(const unitok_counter *counter, int64_t begin, int64_t
                            int64_t *offsets, uint64_t *counts);
 
 enum unitok_segment_flags {
-    /* cut wherever the rules allow no piece to cross; otherwise only at spaces, if the rules split
-     * there */
+    /* cut wherever no allowed piece can cross; without this flag, only at spaces, if the rules
+     * split there */
     UNITOK_SEGMENT_CUT = 1,
     /* a unit is followed by 0xFF and the text after it: see csrc/train/segment.h */
     UNITOK_SEGMENT_FOLLOWERS = 2,
@@ -186,7 +186,7 @@ int32_t unitok_segmenter_flush(unitok_segmenter *segmenter, unitok_error *error)
 int32_t unitok_segmenter_finish(unitok_segmenter *segmenter, unitok_error *error);
 void unitok_segmenter_get_stats(const unitok_segmenter *segmenter, unitok_segment_stats *ret);
 
-/* Adds the count of each unit to by_char[c] for each of its characters c, up to 0xFF if it has one:
+/* Adds the count of each unit to by_char[c] for each of its characters c before any 0xFF:
  * by_char[0..0x10FFFF]. */
 int32_t unitok_units_count_chars(const unitok_units *units, uint64_t *by_char, unitok_error *error);
 
@@ -204,7 +204,7 @@ int32_t unitok_units_fold(const unitok_units *units, const uint8_t *keep, int32_
                           unitok_counter *counter, unitok_error *error);
 /* Like unitok_units_fold with UNITOK_FOLD_CUT, but in place: only units that change are removed and
  * counted in `counter`, and those of count 0 are removed. The other *ret_n_left units are moved
- * together in their order. */
+ * together, in the same order. */
 int32_t unitok_units_fold_out(uint8_t *data, int64_t *offsets, uint64_t *counts, int64_t n_units,
                               const uint8_t *keep, unitok_counter *counter, int64_t *ret_n_left,
                               unitok_error *error);
@@ -225,11 +225,11 @@ void unitok_log_shares(const uint64_t *counts, int64_t n, uint64_t sum, float *s
 /* ------------------------------------------------------------------------------------- BPE ---- */
 
 /* Byte-pair encoding over characters, as sentencepiece 0.2.3 trains it: the most frequent pair is
- * merged; among equals the one with fewer characters, then the one with smaller bytes. The merges
+ * merged; among equals, the one with fewer characters, then the one with smaller bytes. The merges
  * do not depend on the order of the units, on whether equal units are merged, or on n_workers.
  *
  * Without rules, over bytes, as the BpeTrainer of tokenizers 0.23.3 trains it: among equals, the
- * smaller left, then the smaller right symbol. Bytes are the first symbols, in the order of the
+ * pair with the smaller left, then right symbol. Bytes are the first symbols, in the order of the
  * characters that GPT-2 shows for them; reserved pieces come before them.
  *
  * A trainer is always in one of two states:
@@ -246,10 +246,10 @@ void unitok_log_shares(const uint64_t *counts, int64_t n, uint64_t sum, float *s
  *
  * After an error the trainer can only be freed. */
 typedef struct unitok_bpe_trainer unitok_bpe_trainer;
-/*   units      valid UTF-8 if there are rules; the arrays are kept as drawn above. Units of count 0
+/*   units      valid UTF-8 if there are rules; borrowed as long as shown above. Units of count 0
  *              are skipped
  *   keep       [0..0x10FFFF]: a character c with keep[c] == 0 ends a unit and belongs to none; NULL
- *              keeps all. Kept like the units
+ *              keeps all. Borrowed like the units
  *   n_workers  1..1024 */
 int32_t unitok_bpe_trainer_new(const unitok_rules *rules, const unitok_units *units,
                                const uint8_t *keep, int32_t n_workers, unitok_bpe_trainer **ret,
@@ -261,8 +261,8 @@ int32_t unitok_bpe_trainer_is_shared(const unitok_bpe_trainer *trainer);
 int32_t unitok_bpe_trainer_work(unitok_bpe_trainer *trainer, int32_t worker, int64_t max_work,
                                 int32_t *ret_is_done, unitok_error *error);
 int32_t unitok_bpe_trainer_join(unitok_bpe_trainer *trainer, unitok_error *error);
-/* Merges until there are n_pieces, max_work positions were visited, no pair occurs min_count times,
- * or there is work to share. Returns the number of pieces so far, or -1 if an allocation failed.
+/* Merges until there are n_pieces pieces, max_work positions are done, no pair occurs min_count
+ * times, or there is work to share. Returns the number of pieces so far; -1 if allocation fails.
  * *ret_is_done is 1 if there can be no more pieces. */
 int64_t unitok_bpe_trainer_step(unitok_bpe_trainer *trainer, int64_t n_pieces, uint64_t min_count,
                                 int64_t max_work, int32_t *ret_is_done);
@@ -275,8 +275,8 @@ void unitok_bpe_trainer_merges(const unitok_bpe_trainer *trainer, int64_t begin,
  * other, but its symbol ranks before all bytes, and before that of piece k + 1. */
 int32_t unitok_bpe_trainer_reserve(unitok_bpe_trainer *trainer, const uint8_t *data,
                                    const int64_t *offsets, int64_t n, unitok_error *error);
-/* Before the first step: continues after these n merges, all that another trainer of the same rules
- * and units had made. The next steps repeat them in a fraction of the time. */
+/* Before the first step: continues after these n merges, all that another trainer with the same
+ * rules and units has made. The next steps repeat them in a fraction of the time. */
 int32_t unitok_bpe_trainer_resume(unitok_bpe_trainer *trainer, const uint32_t *symbols,
                                   const uint64_t *counts, int64_t n, unitok_error *error);
 /* Copies pieces begin..end-1 in the order of their merges: offsets[0..end-begin],
@@ -307,8 +307,8 @@ void unitok_seeds_free(unitok_seeds *seeds);
 /* Prepares the parts, `budget` bytes at a time. *ret_progress is 1 once all are ready. */
 int32_t unitok_seeds_step(unitok_seeds *seeds, int64_t budget, double *ret_progress,
                           unitok_error *error);
-/* Returns the number of parts, once progress is 1. A part has a quarter of a million suffixes, or
- * is one bucket of csrc/train/seeds.h. */
+/* Returns the number of parts, once progress is 1. A part has at most about 250,000 suffixes, or is
+ * one bucket of csrc/train/seeds.h. */
 int64_t unitok_seeds_parts(const unitok_seeds *seeds);
 
 /* Finds the strings that repeat in some of the parts; each part goes to exactly one finder.
@@ -351,7 +351,7 @@ void unitok_lattice_free(unitok_lattice *lattice);
 
 /* A cache for calls with the same units and a model that only shrinks. It takes at most max_bytes;
  * if it would need more, nothing is cached. The first call fills it, and later ones are faster. For
- * one thread at a time; NULL may be passed to every function. */
+ * one thread at a time; every function accepts NULL instead. */
 typedef struct unitok_edges unitok_edges;
 unitok_edges *unitok_edges_new(int64_t max_bytes);
 void unitok_edges_free(unitok_edges *kept);
@@ -361,8 +361,8 @@ void unitok_edges_renumber(unitok_edges *kept, const int64_t *numbers);
 
 /* The functions below take arrays by piece: scores[i] is the logarithm of p[i], the probability of
  * piece i; -infinity and 0 for dropped pieces. A character that no piece covers alone is unknown
- * and has a separate score; it is counted for unknown_piece, or -1. Units and pieces must be valid
- * UTF-8. They return UNITOK_OK or UNITOK_ERROR_MEMORY, after which the sums are invalid. */
+ * and has a separate score; it counts as unknown_piece, unless that is -1. Units and pieces must be
+ * valid UTF-8. Each returns UNITOK_OK or UNITOK_ERROR_MEMORY, after which the sums are invalid. */
 
 /* Adds to expected[i], in multiples of 1 / unit, the expected number of uses of piece i over all
  * ways to divide the units, and adds the log-likelihood to *ret_log_likelihood. The sums do not
@@ -384,8 +384,8 @@ enum unitok_prior {
     UNITOK_PRIOR_NONE = 1 /* plain shares */
 };
 
-/* Computes new scores from expected counts. Pieces below min_count, or 0.5 in float32, are no
- * longer alive. In float32 the sum is taken in `order`, the numbers of the n live pieces. */
+/* Computes new scores from expected counts. Pieces whose count is below min_count (0.5 in float32)
+ * are no longer alive. In float32 the sum is taken in `order`, the numbers of the n live pieces. */
 void unitok_unigram_maximize_f32(const float *expected, const int64_t *order, int64_t n,
                                  uint8_t *alive, float *scores);
 void unitok_unigram_maximize_f64(const double *expected, int64_t n, double min_count, int32_t prior,
@@ -408,7 +408,7 @@ int32_t unitok_unigram_recount(const unitok_lexicon *lexicon, unitok_lattice *la
                                const uint8_t *alive, const double *scores,
                                const unitok_units *units, uint64_t *used);
 
-/* losses[i], for pieces begin..end-1 of the list: the decrease of the likelihood without piece i,
+/* losses[i], for pieces begin..end-1 of the list: how much the likelihood falls without piece i,
  * given used[] and its sum. -infinity if it is not used or is worth less than its parts, +infinity
  * if nothing can replace it. */
 int32_t unitok_unigram_losses_f32(const unitok_lexicon *lexicon, unitok_lattice *lattice,
@@ -420,8 +420,8 @@ int32_t unitok_unigram_losses_f64(const unitok_lexicon *lexicon, unitok_lattice 
                                   const uint8_t *data, const int64_t *offsets, int64_t begin,
                                   int64_t end, const double *used, double sum, double *losses);
 
-/* parts[i], for pieces begin..end-1 of the list: the number of pieces on the best path through
- * piece i without itself; 0 if there is none, -1 if that path is worth more than the piece. */
+/* parts[i], for pieces begin..end-1 of the list: the number of pieces on the best path that spells
+ * piece i without using it; 0 if there is none, -1 if that path is worth more than the piece. */
 int32_t unitok_unigram_parts_f32(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                                  const float *scores, float unknown_score, const uint8_t *data,
                                  const int64_t *offsets, int64_t begin, int64_t end,
@@ -453,7 +453,7 @@ void unitok_ngrams_free(unitok_ngrams *ngrams);
 int32_t unitok_ngrams_clear(unitok_ngrams *ngrams, unitok_error *error);
 int64_t unitok_ngrams_count(const unitok_ngrams *ngrams);
 int64_t unitok_ngrams_memory_bytes(const unitok_ngrams *ngrams);
-/* Adds chunks from the cursor on, until they have max_bytes or more; after an error, only some are
+/* Adds chunks from the cursor on, until these have max_bytes or more; after an error, only some are
  * added. */
 int32_t unitok_ngrams_add(unitok_ngrams *ngrams, const uint8_t *data, const int64_t *offsets,
                           int64_t n_docs, int64_t max_bytes, unitok_cursor *cursor,
@@ -475,7 +475,7 @@ int64_t unitok_ngrams_export(const unitok_ngrams *ngrams, unitok_ngram_place *pl
  *
  *     twice: scan() all n-grams in order, each once; then end_pass()
  *     get_tables(), finish()
- *     replace every count in tables.few and tables.large by its logarithm, a double; log 0 included
+ *     replace every count in tables.few and tables.large by its logarithm, a double; also log 0
  *
  * Between the passes, memory_bytes() includes the memory that the second one will allocate. A
  * finished model is immutable. */
@@ -493,7 +493,7 @@ int32_t unitok_ngram_model_scan_tables(unitok_ngram_model *model,
                                        unitok_ngram_place *places, int64_t budget,
                                        int32_t *ret_is_done, unitok_error *error);
 int32_t unitok_ngram_model_end_pass(unitok_ngram_model *model, unitok_error *error);
-/* The tables of a model, and owned by it. */
+/* The tables of a model, which owns them. */
 typedef struct unitok_ngram_tables {
     uint64_t *few;      /* [0..65791]: counts of n-grams of one and of two bytes */
     uint64_t *slots;    /* longer ones, a table for each length: see csrc/train/ngrams.h */
@@ -508,18 +508,18 @@ void unitok_ngram_model_get_tables(unitok_ngram_model *model, unitok_ngram_table
 /* Sets the logarithms of the total and of 0, 1, 2, ...: logs[0..UNITOK_NGRAM_LOGS-1], which is
  * kept. */
 void unitok_ngram_model_finish(unitok_ngram_model *model, double log_total, const double *logs);
-/* Builds a finished model from a copy of the tables of another, with logarithms. */
+/* Builds a finished model from a copy of another model's tables, with logarithms. */
 int32_t unitok_ngram_model_load(int32_t order, const unitok_ngram_tables *tables, double log_total,
                                 const double *logs, unitok_ngram_model **ret, unitok_error *error);
 
 enum unitok_ngram_flags {
     UNITOK_NGRAM_ENSURE_UNICODE = 1, /* no piece begins inside a character, */
-    /* except where the model knows no other way; without this flag, the rest of the chunk is then
-     * cut into bytes */
+    /* except where no other path exists; without this flag, the rest of the chunk is then cut into
+     * bytes */
     UNITOK_NGRAM_LENIENT = 2
 };
 
-/* Cuts chunks into pieces and counts them in `counter`. It keeps model, counter and is_digit. */
+/* Cuts chunks into pieces and counts these in `counter`. Borrows model, counter and is_digit. */
 typedef struct unitok_ngram_cutter unitok_ngram_cutter;
 int32_t unitok_ngram_cutter_new(const unitok_ngram_model *model, unitok_counter *counter,
                                 const uint8_t *is_digit, int32_t flags, unitok_ngram_cutter **ret,
@@ -533,23 +533,23 @@ int32_t unitok_ngram_cutter_add(unitok_ngram_cutter *cutter, const uint8_t *data
 /* --------------------------------------------------------------------- Greedy vocabularies ---- */
 
 /* In a round the text is encoded with the pieces of the round, and the counts show how much each
- * piece saves and how often two pieces are adjacent. The caller then chooses which to drop and
- * which to join, and begins the next round. */
+ * piece saves and how often two pieces are adjacent. The caller then chooses which pieces to drop
+ * and which to join, and begins the next round. */
 #define UNITOK_GREEDY_MAX_BYTES 256
 
 /* The strings that may be pieces: complete characters or a part of one, never across a blank line,
  * and within these limits. */
 typedef struct unitok_greedy_rules {
     int32_t max_piece_bytes; /* at most UNITOK_GREEDY_MAX_BYTES */
-    int32_t max_run_bytes;   /* the same for pieces that repeat one byte */
+    int32_t max_run_bytes;   /* the maximum for pieces that repeat one byte */
     int32_t max_words;       /* 1: white space occurs only at the start, except in runs of it */
-    int32_t max_digits;      /* in a row */
+    int32_t max_digits;      /* consecutive digits */
     /* 1: in ASCII, only letters follow a letter or a byte that is not ASCII, only digits follow a
      * digit, and only a digit or white space precedes a digit. Words and numbers then end at cuts
      * (csrc/text/cut.h), which makes encoding up to twice as fast */
     int32_t closed_words;
-    /* 1: a piece that ends with a space is all white space. A word then has one form, with its
-     * space, and no second one after pieces that end with the space */
+    /* 1: a piece that ends with a space is all white space. A word then occurs only with its space,
+     * and not also in a second form after pieces that end with the space */
     int32_t leading_spaces;
 } unitok_greedy_rules;
 
@@ -579,8 +579,8 @@ int32_t unitok_greedy_count(unitok_greedy_counts *counts, const uint8_t *data,
                             const int64_t *offsets, int64_t n_docs, int32_t flags,
                             unitok_error *error);
 /* Ends a source: adds its counts times `weight` to the sums, which do not depend on the order of
- * sources. Counts beyond `damping` grow by their logarithm; 0: never. Pairs that occur once in the
- * source are dropped. */
+ * sources. Counts beyond `damping` grow only logarithmically; 0: no damping. Pairs that occur once
+ * in the source are dropped. */
 int32_t unitok_greedy_end_source(unitok_greedy_counts *counts, int64_t weight, int64_t damping,
                                  unitok_error *error);
 /* Adds the sums of another thread. */

@@ -14,7 +14,7 @@
  * count at its creation is below `floor`, which is guessed from the size of the text, is dropped at
  * once. If the best remaining pair falls below the floor, the guess was too high: the floor is
  * lowered, and all pairs are counted again in the partly merged units. sentencepiece also merges
- * pairs that no longer occur, when it is their turn. If training gets to these, it undoes all
+ * pairs that no longer occur, when it is their turn. If training reaches such pairs, it undoes all
  * merges and starts again from the characters without a floor.
  *
  * Without rules, only one pair makes a given piece, because every occurrence of a pair is merged at
@@ -227,8 +227,8 @@ static int push_pairs(unitok_bpe_trainer *t, uint32_t begin)
     return 1;
 }
 
-/* Called by one thread after all workers are done. Little work cannot be shared: numbering the
- * characters, placing the levels, and adding up the tables. */
+/* Called by one thread after all workers are done. Only a small part of the work cannot be shared:
+ * numbering the characters, placing the levels, and adding up the tables. */
 int32_t unitok_bpe_trainer_join(unitok_bpe_trainer *t, unitok_error *error)
 {
     int state = 1;

@@ -1,4 +1,4 @@
-/* bpe_count.c - the steps of bpe_count.h
+/* bpe_count.c - counts pairs and lists their positions, in the steps of bpe_count.h
  *
  * Both steps that read the text use the same loop over the slots. It passes each pair, with the
  * count of its unit, to an inlined function that does the work of the step. */

@@ -1,4 +1,4 @@
-/* bpe_layout.c - the steps of bpe_layout.h
+/* bpe_layout.c - lays out units as slots, in the steps of bpe_layout.h
  *
  * All slots are ordered by descending count. Each worker first sorts its own units and counts the
  * slots that it needs on each level, so joining merges short lists, and afterwards the workers

@@ -1,4 +1,4 @@
-/* bpe_merge.c - the steps of bpe_merge.h */
+/* bpe_merge.c - performs one merge, in the steps of bpe_merge.h */
 
 #include "train/bpe_merge.h"
 

@@ -1,4 +1,4 @@
-/* bpe_pairs.c - the tables of bpe_pairs.h
+/* bpe_pairs.c - the table of pairs and the store of their positions: see bpe_pairs.h
  *
  * A pair enters the table when it is created and never leaves it; a pair that has been merged is
  * simply never taken from the heap again. So nothing is ever deleted from the open-addressed slots,

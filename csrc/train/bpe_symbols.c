@@ -1,4 +1,4 @@
-/* bpe_symbols.c - the lists of bpe_symbols.h
+/* bpe_symbols.c - stores the symbols and their bytes: see bpe_symbols.h
  *
  * The trainer refers to a symbol by its number. The bytes are needed only to check a pair against
  * the rules, to rank it, or to export a piece, so they are stored in a separate array. */

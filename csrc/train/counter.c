@@ -109,7 +109,7 @@ int64_t unitok_counter_count(const unitok_counter *counter) { return counter->n;
 
 int64_t unitok_counter_memory_bytes(const unitok_counter *counter) { return counter->memory_bytes; }
 
-/* Replaces the slots by 1 << bits new ones, filled from the hashes of the entries: twice as many
+/* Replaces the slots with 1 << bits new ones, filled from the hashes of the entries: twice as many
  * when the table is full, the same number after entries have moved. Keys are not compared, because
  * they are known to be different. */
 static int rebuild_slots(unitok_counter *counter, int bits)

@@ -49,8 +49,8 @@ INLINE uint64_t levels_count(const levels *l, int64_t place)
     return l->count[k == 0 || place >= l->end[k - 1] ? k : levels_find(l, 0, k - 1, place)];
 }
 
-/* The level that contains `place`, which must be level k or a later one. For places in ascending
- * order, most of which are in level k or soon after it. */
+/* The level that contains `place`, which must be level k or a later one. Use it for places in
+ * ascending order, most of which are in level k or soon after it. */
 INLINE int64_t levels_from(const levels *l, int64_t k, int64_t place)
 {
     for (int near = 0; near < 4; near++, k++)

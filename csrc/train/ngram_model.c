@@ -200,7 +200,7 @@ static void close_path(unitok_ngram_model *model, int n_kept)
     }
 }
 
-/* Whether a key is the number of 1..order bytes, with zeros below them. */
+/* Whether a key is the number of an n-gram of 1..order bytes: see ngrams.h. */
 static int is_ngram(const unitok_ngram_model *model, uint64_t key)
 {
     uint64_t n = key & 0xFF;

@@ -1,5 +1,5 @@
-/* recount.c - counts the uses of each piece when texts are segmented again: the Unigram model over
- * bytes with which BytePiece prunes its pieces
+/* recount.c - counts the uses of each piece when texts are segmented again with the Unigram model
+ * over bytes by which BytePiece prunes its pieces
  *
  * Each unit is segmented only once, so recording its edges would not pay off. Walks of the trie
  * from each byte need no lattice (lattice.h). */

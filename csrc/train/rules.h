@@ -65,8 +65,8 @@ INLINE int is_digit(uint32_t c) { return (c >= '0' && c <= '9') || (c >= 0xFF10 
 /* Whether these bytes, which are valid UTF-8, may be a piece. */
 int rules_allow(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes);
 
-/* The maximum number of a unit's characters in a piece. At byte level, a character of the text is
- * up to four of them. */
+/* The maximum size of a piece, in characters of a unit. At byte level, each character of the text
+ * takes up to four of these. */
 INLINE int64_t rules_max_symbols(const unitok_rules *rules)
 {
     return (rules->flags & UNITOK_RULE_BYTE_LEVEL ? 4 : 1) * (int64_t)rules->max_chars;

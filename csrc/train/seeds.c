@@ -18,7 +18,7 @@
 #include "ground/error.h"
 #include "train/segment.h"
 
-/* Including the mark of a space: "\xE2\x96\x81of", or a Chinese word of three characters. */
+/* The mark of a space counts: "\xE2\x96\x81of", or a Chinese word of three characters. */
 #define SHORT_CHARS 3
 #define PART_SUFFIXES                                                                              \
     (1 << 18) /* at most this many suffixes per part, unless one bucket has more */

@@ -215,7 +215,7 @@ static int64_t symbol_bytes(const unitok_segmenter *s, const uint8_t *text, int6
     return longest;
 }
 
-/* Replaces symbols by boundaries. Returns the text itself if it has none; NULL if allocation
+/* Replaces symbols with boundaries. Returns the text itself if it has none; NULL if allocation
  * fails. */
 static const uint8_t *replace_symbols(unitok_segmenter *s, const uint8_t *text, int64_t *io_n)
 {
@@ -244,7 +244,7 @@ static const uint8_t *replace_symbols(unitok_segmenter *s, const uint8_t *text, 
     return out;
 }
 
-/* Replaces delimiters by boundaries. A boundary is one byte, and no delimiter is shorter, so this
+/* Replaces delimiters with boundaries. A boundary is one byte, and no delimiter is shorter, so this
  * works in place. NULL if allocation fails. */
 static const uint8_t *replace_delimiters(unitok_segmenter *s, const uint8_t *text, int64_t *io_n)
 {
@@ -296,7 +296,7 @@ static int count_followed(unitok_segmenter *s, const uint8_t *unit, int64_t n_un
     return n >= 0 && recent_add(&s->recent, s->key.bytes, n, weight);
 }
 
-/* One entry for each line, so their memory grows with the number of lines. */
+/* There is one entry for each line, so the memory of `ends` grows with the number of lines. */
 static int add_end(unitok_segmenter *s, struct line_end end)
 {
     if (!grow(&s->ends, s->n_ends, &s->ends_capacity, sizeof *s->ends)) return 0;

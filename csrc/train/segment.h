@@ -6,7 +6,7 @@
  * sentencepiece depend on it:
  *
  *     unit 0xFF next character                        inside a line
- *     unit 0xFF NUL first character of the next line  at its end; nothing after the NUL if there is no next line
+ *     unit 0xFF NUL first character of the next line  at the end of a line; the last line has nothing after the NUL
  *     unit 0xFF 0xFF NUL first character of the line  in an ordered counter: the next unit is the last of these copies
  *
  * A line of weight w is w lines for the seeds, the first w - 1 of them followed by the line itself.

@@ -1,4 +1,4 @@
-/* splitter.c - see splitter.h */
+/* splitter.c - counts the pieces into which a pattern divides texts: see splitter.h */
 
 #include "train/splitter.h"
 
@@ -13,7 +13,7 @@
 struct splitter {
     const pattern *pattern;
     cut_pattern cuts;         /* cuts only where the pattern does */
-    unitok_counter *segments; /* those not divided yet */
+    unitok_counter *segments; /* segments that are not divided yet */
     recent recent_segments, recent_pieces;
 };
 
@@ -79,7 +79,7 @@ INLINE int add_segment(splitter *s, const uint8_t *segment, int64_t n_bytes, con
     return add_unit(&s->recent_segments, segment, n_bytes, end, 1);
 }
 
-/* The results are those of divide(). */
+/* Returns the same values as divide(). */
 int splitter_add(splitter *s, const uint8_t *text, int64_t n_bytes, const uint8_t *end)
 {
     const uint8_t *pair = s->cuts.table.pair;

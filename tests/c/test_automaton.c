@@ -1,5 +1,5 @@
 /* test_automaton.c - compares the automaton's paths and sums with Viterbi over the trie, with ties
- * and any initial sum */
+ * and arbitrary initial sums */
 #define _DEFAULT_SOURCE
 
 #include "test_alloc.h"

@@ -36,7 +36,7 @@ typedef struct slow_symbol {
 } slow_symbol;
 
 static slow_symbol slow[TEXT_MAX];
-/* the left part's bytes when the lookup last found the piece; 0: never */
+/* the size of the left part when the lookup last found the piece; 0: never */
 static int64_t n_slow, split_at[PIECES_MAX];
 
 static int can_merge(int64_t k)

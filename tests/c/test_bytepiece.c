@@ -1,5 +1,5 @@
-/* test_bytepiece.c - BytePiece's trainer: totals and counts of n-grams, every allocation failing
- * in turn, texts that end at a guard page, invalid n-grams */
+/* test_bytepiece.c - tests BytePiece's trainer: totals and counts of n-grams, a failure of each
+ * allocation, texts that end at a guard page, and invalid n-grams */
 #define _DEFAULT_SOURCE
 
 #include "test_alloc.h"
@@ -149,7 +149,7 @@ end:
     return status;
 }
 
-/* A text that ends at a guard page; no byte is lost. */
+/* Trains on a text that ends at a guard page, and checks that no byte is lost. */
 static void test_texts(void)
 {
     struct guard guard = guard_new(N_BYTES);
@@ -170,7 +170,7 @@ static void test_texts(void)
     guard_free(&guard);
 }
 
-/* A text of one letter has counts too large for a slot. */
+/* The counts of a text of one letter are too large for a slot. */
 static void test_large_counts(void)
 {
     static uint8_t text[70000];
@@ -300,7 +300,7 @@ static void test_hostile(void)
         if (!status) CHECK(unitok_ngram_model_end_pass(model, &error) == UNITOK_ERROR_ARGUMENT);
         unitok_ngram_model_free(model);
 
-        /* A second scan with more n-grams than the first one. */
+        /* The second scan has more n-grams than the first one. */
         static const uint64_t two[] = {UINT64_C(0x6161610000000003), UINT64_C(0x6161620000000003)};
         CHECK(unitok_ngram_model_new(3, 2, &model, &error) == UNITOK_OK);
         CHECK(unitok_ngram_model_scan(model, two, counts + 1, round_ % 2, &error) == UNITOK_OK);

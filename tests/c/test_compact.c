@@ -1,5 +1,5 @@
-/* test_compact.c - compares compact indexes with a sorted list of suffixes, between guard pages,
- * with damaged indexes and with failing allocations */
+/* test_compact.c - compares compact indexes with a sorted list of suffixes, between guard pages;
+ * also tests damaged indexes and failing allocations */
 #define _DEFAULT_SOURCE
 
 #include "test_alloc.h"

@@ -48,7 +48,7 @@ static void check_text(const uint8_t *text, int64_t n_bytes, int64_t n_beyond, i
         }
     }
     if (!thorough) return;
-    /* These two ignore the bytes after the text. */
+    /* cut_last and cut_next ignore the bytes after the text. */
     int64_t last = cut_last(&table, text, n_bytes);
     CHECK(last == 0 || (last < n_bytes && !pieces_span(&pieces, text, n_bytes, last, 1)));
     for (int64_t begin = 0, next; begin < n_bytes; begin = next) {

@@ -1,4 +1,4 @@
-/* test_greedy.c - rounds of greedy training on text that ends at a guard page, with failing
+/* test_greedy.c - runs rounds of greedy training on text that ends at a guard page, with failing
  * allocations
  *
  * tests/test_train_longest.py compares the counts with the definition. This test checks their

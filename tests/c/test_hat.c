@@ -166,7 +166,7 @@ static int32_t insert_one(unitok_hat *hat, const uint8_t *key, size_t n_bytes, i
     return unitok_hat_insert(hat, key, offsets, &value, 1, mode, NULL);
 }
 
-/* Returns whether the trie has the key, and sets *value (to 0 if it does not). */
+/* Returns whether the trie contains the key, and sets *value (to 0 if it does not). */
 static int find_one(const unitok_hat *hat, const uint8_t *key, size_t n_bytes, int64_t *value)
 {
     int found = unitok_hat_longest_prefix(hat, key, (int64_t)n_bytes, value) == (int64_t)n_bytes;

@@ -58,7 +58,7 @@ static uint32_t any_character(uint64_t choice)
 
 static const int32_t levels[] = {UNITOK_CPU_PORTABLE, UNITOK_CPU_SSE2, UNITOK_CPU_AVX2,
                                  UNITOK_CPU_AVX512,   UNITOK_CPU_NEON, UNITOK_CPU_AUTO};
-static const uint8_t names[] = "atext"; /* the path a.text */
+static const uint8_t names[] = "atext"; /* the field a.text */
 static const int64_t name_offsets[] = {0, 1, 5};
 
 /* Reads all lines, skipping invalid ones; both the copy that is read and the output buffer end at a

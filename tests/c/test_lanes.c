@@ -154,7 +154,7 @@ static void check_set(int set, uint64_t *heads, uint32_t *singles)
     unitok_test_free(parts.units);
 }
 
-/* Walks that start at different offsets in a period and never meet, up to the end of a span. */
+/* Tests walks that start at different offsets in a period and do not meet before a span ends. */
 static void check_periods(uint64_t *heads, uint32_t *singles)
 {
     uint8_t period[120];
@@ -176,7 +176,7 @@ static void check_periods(uint64_t *heads, uint32_t *singles)
     unitok_test_free(parts.units);
 }
 
-/* The longest piece that fits a unit, and one that is a byte too long. */
+/* Tests the longest piece that fits in a unit, and one that is a byte too long. */
 static void check_long_piece(uint64_t *heads, uint32_t *singles)
 {
     for (int64_t n = LANES_PIECE_BYTES; n <= LANES_PIECE_BYTES + 1; n++) {

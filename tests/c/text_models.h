@@ -1,8 +1,8 @@
 /* text_models.h - small models of the kinds that encode text, built from bytes, for a test and a
  * fuzzer
  *
- * The stream: kind, flags, options, then the pieces: type and score, n_bytes, bytes ..., and
- * the number of a pattern, if the flags require one */
+ * The stream contains the kind, the flags and the options, then the type and score, n_bytes and
+ * bytes of each piece, and the number of a pattern, if the flags require one */
 #pragma once
 
 #include "patterns.h"
