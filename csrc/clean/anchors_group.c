@@ -149,8 +149,8 @@ INLINE void count_side(uint8_t *n, uint32_t value)
     if (value && n[value] < 2) n[value]++;
 }
 
-/* Marks the records among i..end-1, all with the same key, that may share a window with another
- * one. */
+/* Of the records i..end-1, which have the same key, marks those that may share a window with
+ * another record. */
 static void mark_some(grouping *g, int64_t i, int64_t end)
 {
     for (int64_t k = i; k < end; k++) {

@@ -89,7 +89,7 @@ static int add_distinct(unitok_grams *grams, const uint8_t *text, const word *w)
     return 1;
 }
 
-/* The number of a word, which is added if it is new; -1 if allocation fails. */
+/* Returns the number of a word, and adds the word if it is new; -1 if allocation fails. */
 static int64_t number_of_word(unitok_grams *grams, numbering *numbers, const uint8_t *text,
                               const word *w)
 {
@@ -134,7 +134,7 @@ static uint64_t unit_hash(const unitok_grams *grams, int64_t at)
                                      : gram_number_hash(grams, grams->ids[at]);
 }
 
-/* The number of a length, which is added if it is new. */
+/* Returns the number of a length, and adds the length if it is new. */
 static int64_t length_of(unitok_grams *grams, int64_t n_units)
 {
     int64_t k = 0;

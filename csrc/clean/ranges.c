@@ -136,9 +136,9 @@ static int joins_words(const unitok_word_rules *rules, const uint8_t *text, int6
     return after == UNITOK_WORD_JOINED && before != 0 && before != UNITOK_WORD_ALONE;
 }
 
-/* Shrinks a range of a text of n bytes to words, and by its first character if the words around it
- * would otherwise become one. `io_word` is the last word found; all words to be found end at or
- * after its end. */
+/* Shrinks a range of a text of n bytes to words, and then by its first character if the words
+ * around the range would otherwise be joined. `io_word` is the last word found; all words to be
+ * found end at or after its end. */
 static document whole_words(const unitok_word_rules *rules, const uint8_t *text, int64_t n,
                             document range, word *io_word)
 {

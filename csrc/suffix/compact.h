@@ -237,7 +237,7 @@ INLINE uint64_t wrapped(const compact *c, uint64_t v)
     return v <= (uint64_t)c->n ? v : v % ((uint64_t)c->n + 1);
 }
 
-/* Psi(r), 0 <= r < n; at most n. */
+/* Returns Psi(r), 0 <= r < n, which is at most n. */
 uint64_t compact_psi(const compact *c, int64_t r);
 
 /* The first symbol of the suffix of row r, 0 <= r < n. */

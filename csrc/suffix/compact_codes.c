@@ -150,7 +150,7 @@ void codes_to_words(const code_lengths *lengths, code_words *ret)
     }
 }
 
-/* Fills class_of[v] with the class of the codeword that the string v begins with. */
+/* Fills class_of[v] with the class of the codeword with which the string v begins. */
 static void first_classes(const uint8_t *lengths, const uint16_t *words, uint8_t *class_of)
 {
     for (int k = 0; k < CODE_CLASSES; k++)

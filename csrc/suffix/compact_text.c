@@ -245,8 +245,7 @@ static int add_query(phrase_search *t, int64_t n, uint32_t id, rows in)
     return 1;
 }
 
-/* Whether this query has waited for the disk. If so, requesting pages early is worthwhile.
- */
+/* Whether this query has waited for the disk. If so, requesting pages early is worthwhile. */
 static int is_on_disk(phrase_search *t)
 {
     if (!t->waited) t->waited = pages_waited() != t->waited_before;

@@ -1,4 +1,4 @@
-/* context.c - the text before and after each hit, cut at character boundaries
+/* context.c - writes the text before and after each hit, cut at character boundaries
  *
  *     tokens      ... | the | quick | br own | fox |  jumps | ...
  *     bytes kept        <-- before --><- hit -><-- after -->

@@ -1,4 +1,5 @@
-/* lcp.c - common prefixes of neighbours in a suffix array, and a linear-time check of suffix arrays
+/* lcp.c - computes common prefixes of neighbours in a suffix array, and checks suffix arrays, both
+ * in linear time
  *
  * The lengths of the prefixes are computed in one array and two passes: unitok_suffix_phi fills it
  * in suffix-array order, and unitok_suffix_plcp overwrites it in text order. All functions process

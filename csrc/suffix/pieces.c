@@ -1,4 +1,4 @@
-/* pieces.c - the sorted pieces of a model: see pieces.h
+/* pieces.c - builds and searches the sorted pieces of a model: see pieces.h
  *
  * The caller computes the order with the suffix sorter: it sorts the text
  * "<piece 0> 0 <piece 1> 0 ...", in which the suffixes that begin at the start of a piece or inside
@@ -27,7 +27,7 @@ void unitok_search_pieces_free(pieces *p)
 }
 
 /* Collects the complete pieces and the inner strings from order[], which sorts the text described
- * above. Returns 0 if it is not an order of that text: order[] comes from a file, so every entry is
+ * above. Returns 0 if it does not sort that text: order[] comes from a file, so every entry is
  * checked, and a list that would overflow is an error. First bytes are counted at index c + 1, so
  * that a running sum turns the counts into starts. */
 static int take_order(pieces *p, const uint32_t *order, int64_t n_order, const uint32_t *owner)

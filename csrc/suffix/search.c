@@ -1,5 +1,5 @@
-/* search.c - intervals of token sequences in a suffix array, and queries that read them: see
- * search.h */
+/* search.c - finds the intervals of token sequences in a suffix array, and answers queries about
+ * them: see search.h */
 
 #include "suffix/search.h"
 
@@ -346,7 +346,7 @@ INLINE int same_tokens(const shard *s, uint64_t a, uint64_t b, int64_t n)
            memcmp(ids + a * size, ids + b * size, (size_t)n * size) == 0;
 }
 
-/* Equal n-grams are neighbours, so one pass over the array finds them all. A call does a part of
+/* Equal n-grams are neighbours, so one pass over the array finds them all. Each call does a part of
  * the work: it continues from *io_rank, and stops after n_suffixes suffixes or when the arrays are
  * full. */
 int64_t unitok_search_ngrams(const shard *s, int64_t n_tokens, int64_t min_count,

@@ -234,7 +234,7 @@ static void REDUCE(add_positions)(POSITION *sa, reduction *x, const int64_t *fou
     x->to = to;
 }
 
-/* Replaces the sorted suffixes of the array of names with the LMS positions that they stand for.
+/* Replaces the sorted suffixes of the array of names with the LMS positions for which they stand.
  * The suffix array of the names holds indexes into the array of names, whose k-th entry belongs to
  * the k-th kept position. */
 static void REDUCE(order)(POSITION *sa, reduction *x, int64_t *budget)

@@ -151,8 +151,8 @@ static void SUFFIX(place)(struct unitok_suffix *s, int64_t *budget)
     if (s->at == 0) SUFFIX(start_left)(s);
 }
 
-/* Sets the fronts of the runs that LEFT fills. The LMS positions are in place. The first of each
- * symbol is flagged to begin a new group, because substrings that begin with different symbols
+/* Sets the fronts of the runs that LEFT fills. The LMS positions are already in place. The first of
+ * each symbol is flagged to begin a new group, because substrings that begin with different symbols
  * differ. */
 static void SUFFIX(start_left)(struct unitok_suffix *s)
 {

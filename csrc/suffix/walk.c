@@ -1,5 +1,5 @@
-/* walk.c - the paths of tokens that spell a byte string, as intervals of the suffix array: see
- * text.h
+/* walk.c - follows the paths of tokens that spell a byte string, as intervals of the suffix array:
+ * see text.h
  *
  * For example, let Q be "he ca", and let the pieces include "he", "the", " cat" and " car":
  *

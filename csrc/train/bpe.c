@@ -120,7 +120,7 @@ int32_t unitok_bpe_trainer_new(const unitok_rules *rules, const unitok_units *un
     return UNITOK_OK;
 }
 
-/* Ends the replay. The heap of each worker has grown on its own, so each is freed. */
+/* Ends the replay. Each worker has a heap of its own, which is freed here. */
 static void close_replay(unitok_bpe_trainer *t)
 {
     for (int k = 0; t->replays && k < t->n_workers; k++) mem_free(t->replays[k].heap);
@@ -358,7 +358,8 @@ static int64_t make(unitok_bpe_trainer *t, uint32_t left, uint32_t right, uint64
     return made;
 }
 
-/* Ranks depend on the number of reserved pieces, so it is fixed before any pair enters the heap. */
+/* Ranks depend on the number of reserved pieces, so this number is fixed before any pair enters
+ * the heap. */
 int32_t unitok_bpe_trainer_reserve(unitok_bpe_trainer *t, const uint8_t *data,
                                    const int64_t *offsets, int64_t n, unitok_error *error)
 {

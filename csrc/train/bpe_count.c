@@ -26,7 +26,7 @@ void pair_counter_close(pair_counter *counter)
 }
 
 /* The slot of a pair, or the free slot where it belongs. The search for a pair that is absent ends
- * at a free slot, of which there is at least one in three. */
+ * at a free slot; at least one slot in three is free. */
 INLINE counted_pair *place_of(counted_pair *slots, int bits, uint32_t left, uint32_t right,
                               uint32_t hash)
 {

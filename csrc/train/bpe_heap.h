@@ -9,7 +9,7 @@
  *
  *     heap              (e, s) 9    (s, t) 9    (w, e) 8    (l, o) 7 ...
  *     take              (e, s) is up to date and is merged; (es, t) 9 is pushed
- *     take              the entry of (s, t) says 9, but the count is 0: the entry is corrected and sinks
+ *     take              the entry of (s, t) has 9, but the count is 0: the entry is corrected and sinks
  *                       (es, t) is up to date and is merged */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* chunks.c - cutting texts into chunks: see chunks.h
+/* chunks.c - cuts texts into chunks: see chunks.h
  *
  * The chunks do not depend on how the text is divided into calls, because the cursor remembers the
  * position within the document. */

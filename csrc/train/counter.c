@@ -1,4 +1,4 @@
-/* counter.c - counting byte strings: see counter.h
+/* counter.c - counts byte strings: see counter.h
  *
  * Keys may have any length, but nearly all have fewer than 16 bytes, and a counter holds millions
  * of keys. So the cost of an addition is the number of cache lines that it touches: one slot, one

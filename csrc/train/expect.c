@@ -1,5 +1,5 @@
-/* expect.c - the E-step of a Unigram model: the expected number of uses of each piece, over all ways to
- * compose the units
+/* expect.c - computes the E-step of a Unigram model: the expected number of uses of each piece,
+ * over all ways to compose the units
  *
  *     forward    alpha(k)  = sum over edges j -> k of alpha(j) * p(edge)
  *     backward   beta(j)   = sum over edges j -> k of p(edge) * beta(k)

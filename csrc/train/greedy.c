@@ -280,7 +280,7 @@ static int64_t encode(const unitok_greedy *g, const uint8_t *text, int64_t n_byt
     return n;
 }
 
-/* How many more tokens the text takes if the piece of token k is forbidden from there on. The
+/* How many more tokens the text takes if the piece of token k is forbidden from that token on. The
  * detour is the encoding without that piece: it takes the next shorter piece instead. Both
  * encodings are followed until they have a boundary in common. MAX_DETOUR bounds the cost if they
  * do not meet. */

@@ -1,4 +1,4 @@
-/* lattice.c - filling lattices, and recording their edges: see lattice.h
+/* lattice.c - fills lattices, and records their edges: see lattice.h
  *
  * A lattice is used for one unit after another. Arrays by position are reserved before it is
  * filled, and arrays of edges grow while it is filled.
@@ -73,7 +73,7 @@ int lattice_reserve(unitok_lattice *lattice, int64_t n_bytes)
     return 1;
 }
 
-/* Scores get the size of doubles, whichever of the two types they have. */
+/* Each score gets the space of a double, whether it is a float or a double. */
 static NOINLINE int grow_edges(unitok_lattice *lattice, int64_t n_walks, int64_t n_edges)
 {
     int64_t walks_capacity = n_walks + n_walks / 2 + 64,
@@ -187,11 +187,11 @@ void lattice_begin(unitok_lattice *lattice, unitok_edges *record, const unitok_l
     if (lexicon->max_piece_bytes > UINT8_MAX) give_up(record);
     record->position = record->at = 0;
     if (record->state == EDGES_RECORDED)
-        record->n = 0; /* each list is written again as it is read, without dropped pieces */
+        record->n = 0; /* each list is rewritten as it is read, without dropped pieces */
 }
 
-/* The first pass trims n_edges to its final size, and any pass shrinks the other arrays once over a
- * quarter of them is unused. */
+/* The first pass trims n_edges to its final size, and any pass shrinks the other arrays if more
+ * than a quarter of them is unused. */
 void lattice_end(unitok_lattice *lattice)
 {
     unitok_edges *record = lattice->record;

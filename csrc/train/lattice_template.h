@@ -1,4 +1,4 @@
-/* lattice_template.h - filling a lattice, for scores of one type; lattice.c includes it twice
+/* lattice_template.h - fills a lattice, for scores of one type; lattice.c includes this file twice
  *
  *   REAL     float or double
  *   NAME(x)  x with a suffix for the type

@@ -7,9 +7,9 @@
  *              ▲     │     │     │◀─┘       log P(byte | the state's bytes before it)
  *              └─────┴─────┴─────┘          a new piece: log P(byte)
  *
- * Sums and ties are those of numpy in bytepiece 0.6.3: sums are float64, and of several equal
- * states the lowest wins. A probability is the difference of two logarithms of counts, the second
- * of which was looked up at the previous byte:
+ * Sums and ties are the same as with numpy in bytepiece 0.6.3: sums are float64, and of several
+ * equal states the lowest wins. A probability is the difference of two logarithms of counts, the
+ * second of which was looked up at the previous byte:
  *
  *     byte       a      b      c
  *     logs[0]    a      b      c          log P(c | ab) = logs[2] here - logs[1] of the byte before
@@ -176,7 +176,7 @@ INLINE uint8_t step(double *scores, int order, const double *value, int may_begi
 }
 
 /* Follows the routes from the end. In state 0 a piece begins: it ends where the next one begins. In
- * the last state, the route says whether the state before was the same one. */
+ * the last state, the route tells whether the previous state was the last one, too. */
 static int count_route(unitok_ngram_cutter *cutter, const uint8_t *text, int64_t n_bytes, int order,
                        const double *scores)
 {

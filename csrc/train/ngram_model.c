@@ -314,7 +314,7 @@ int32_t unitok_ngram_model_end_pass(unitok_ngram_model *model, unitok_error *err
     return UNITOK_OK;
 }
 
-/* The tables as they are, for a checkpoint. */
+/* Returns the tables themselves, for a checkpoint. */
 void unitok_ngram_model_get_tables(unitok_ngram_model *model, unitok_ngram_tables *ret)
 {
     memset(ret, 0, sizeof *ret);

@@ -1,4 +1,4 @@
-/* ngrams.c - counting and sorting byte n-grams: see ngrams.h
+/* ngrams.c - counts and sorts byte n-grams: see ngrams.h
  *
  * The n-grams of the full order are collected 64 at a time: their slots are prefetched together and
  * visited afterwards, so that the cache misses overlap. A table that is being filled has empty

@@ -44,7 +44,7 @@ struct unitok_ngrams {
     uint64_t *slots;
     int64_t n, n_slots; /* n_slots = step << bits, step 2 or 3 */
     int step, bits;
-    /* [2^other_bits], open addressing: shorter n-grams, and what did not fit the slots */
+    /* [2^other_bits], open addressing: shorter n-grams, and counts too large for slots */
     ngram_entry *others;
     int64_t n_others, n_short;
     int other_bits;
@@ -70,7 +70,7 @@ typedef struct ngram_slots {
  *
  *     few      [256 of one byte | 65,536 of two bytes]
  *     slots    | of[3].slots ... | of[4].slots ...... | of[5].slots ... |
- *     large    counts that do not fit the low bits of a slot */
+ *     large    counts that do not fit in the low bits of a slot */
 struct unitok_ngram_model {
     int order;
     uint64_t min_count;
@@ -79,7 +79,7 @@ struct unitok_ngram_model {
     uint64_t *few;
     uint64_t *slots; /* of all lengths from 3 on */
     ngram_slots of[UNITOK_NGRAM_MAX_ORDER + 1];
-    ngram_entry *large; /* [n_large_slots], open addressing: counts that do not fit a slot */
+    ngram_entry *large; /* [n_large_slots], open addressing: counts too large for a slot */
     int64_t n_large_slots, n_large;
     uint64_t total; /* of all bytes, once the second pass has ended */
     double log_total;

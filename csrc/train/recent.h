@@ -1,7 +1,7 @@
 /* recent.h - counts recently seen units without accessing the counter
  *
  *     a unit of up to 15 bytes ──▶ units[hash]   the same unit: its count grows
- *                                                another one: that one leaves ─┐
+ *                                                else: the old unit leaves ───┐
  *     a longer unit ───────────────────────────────────────────────────────────┴─▶ waiting ──32 at a time──▶ counter
  *
  * Most units of a text are found here, in a table that fits in the L2 cache. A counter of millions

@@ -50,7 +50,7 @@ struct found {
     float worth;
 };
 
-/* One thread's memory, which grows to the largest bucket that it has sorted. */
+/* One thread's memory, which grows to fit the largest bucket sorted so far. */
 struct unitok_seed_finder {
     const unitok_seeds *seeds;
     int64_t max_seeds; /* 0: all */
@@ -232,7 +232,7 @@ static int hand_over(unitok_seed_finder *f, unitok_counter *counter)
 }
 
 /* Makes space in `found`, by dropping, handing over or growing; returns 0 if allocation fails. With
- * max_seeds, the list is cut down when it has twice that number; without, a long list is emptied
+ * max_seeds, the list is cut down when it has twice that number; without it, a long list is emptied
  * into a counter. */
 static int reserve_found(unitok_seed_finder *f)
 {
@@ -308,7 +308,7 @@ static int walk(unitok_seed_finder *f, const struct suffix *suffixes, int64_t n)
 
 /* ----------------------------------------------------------------------------------- Parts ---- */
 
-/* The arrays are kept from bucket to bucket and grow to the largest. */
+/* The arrays are reused for every bucket and grow to fit the largest. */
 static int find_in(unitok_seed_finder *f, int bucket)
 {
     const unitok_seeds *s = f->seeds;

@@ -35,7 +35,7 @@
 /* The number of a bucket is computed from the first two bytes or the first character by an
  * addition. There are about 100,000, of which most are empty. */
 enum {
-    BUCKETS_2 = 0x80 << 8, /* where those of 2 bytes begin, and so on */
+    BUCKETS_2 = 0x80 << 8, /* where the buckets of 2-byte characters begin, and so on */
     BUCKETS_3 = BUCKETS_2 + (32 << 6),
     BUCKETS_SPACE = BUCKETS_3 + 0x10000,
     BUCKETS_4 = BUCKETS_SPACE + 0x100,
@@ -54,7 +54,7 @@ struct unitok_seeds {
     levels levels;
     enum seeds_phase phase;
     int64_t at;       /* progress of the phase */
-    int64_t leaf_at;  /* the leaves before it are done */
+    int64_t leaf_at;  /* the leaves before this position are done */
     uint32_t *places; /* [0..begins[BUCKETS]-1] */
     uint32_t *begins; /* [0..BUCKETS] */
     int32_t *parts;   /* [0..n_parts]: the first bucket of each */

@@ -87,7 +87,7 @@ INLINE int64_t unit_bytes(const uint8_t *unit, int64_t n_bytes)
     return mark ? mark - unit : n_bytes;
 }
 
-/* How many follower marks, at most two, the bytes begin with. */
+/* The number of follower marks at the start of the bytes, at most two. */
 INLINE int64_t mark_bytes(const uint8_t *bytes, int64_t n_bytes)
 {
     int64_t n = 0;

@@ -1,5 +1,5 @@
-/* unigram.c - best paths, losses and the M-step of Unigram models in training, in float32 as
- * sentencepiece computes them and in float64 */
+/* unigram.c - computes best paths, losses and the M-step of Unigram models in training, in float32
+ * as in sentencepiece, and in float64 */
 
 #include <math.h>
 
@@ -46,8 +46,8 @@ void unitok_unigram_maximize_f32(const float *expected, const int64_t *order, in
         if (alive[order[i]]) scores[order[i]] = (float)(digamma(expected[order[i]]) - log_sum);
 }
 
-/* With the prior of sentencepiece, digamma instead of the logarithm, rare pieces lose more than
- * their share; without it the scores are the plain logarithms of shares. */
+/* With sentencepiece's prior (digamma instead of the logarithm), rare pieces lose more than their
+ * share; without it, the scores are the plain logarithms of shares. */
 void unitok_unigram_maximize_f64(const double *expected, int64_t n, double min_count, int32_t prior,
                                  uint8_t *alive, double *scores)
 {

@@ -1,5 +1,5 @@
-/* unigram_template.h - best paths and the loss of a piece, for scores of one type; unigram.c
- * includes it twice
+/* unigram_template.h - finds best paths and the loss of a piece, for scores of one type; unigram.c
+ * includes this file twice
  *
  *     REAL     float or double
  *     NAME(x)  x with a suffix for the type

@@ -214,7 +214,7 @@ static void test_random(void)
     }
 }
 
-/* Pairs of 400 characters, more than the dense square holds, and pairs of pieces. */
+/* Tests pairs of 400 characters, more than the dense square holds, and pairs of pieces. */
 static void many_characters(void)
 {
     pieces_clear(&pieces);
@@ -371,8 +371,9 @@ static void test_refused(void)
           !m);
 }
 
-/* Lists of merges from the splits of random pieces. There is no slow model here (tests/oracle has
- * one), but every text size is tested against guard pages, and every allocation fails once. */
+/* Tests lists of merges made from the splits of random pieces. There is no slow model here
+ * (tests/oracle has one), but every text size is tested against guard pages, and every allocation
+ * fails once. */
 static int64_t random_merges(int64_t *left, int64_t *right, int64_t *merged)
 {
     int64_t n = 0;

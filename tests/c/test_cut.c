@@ -9,7 +9,7 @@
 #include "pieces.h"
 
 static cut_table table;
-static const cut_table *scanned = &table; /* by scan_guarded */
+static const cut_table *scanned = &table; /* the table that scan_guarded uses */
 static struct pieces pieces;
 static struct guard text_guard, cuts_guard;
 

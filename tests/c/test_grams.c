@@ -98,8 +98,8 @@ static void test_random(void)
     unitok_word_rules_free(rules);
 }
 
-/* Hashes depend on the seed, so words that collide with one seed do not collide with another: of
- * 1000 words, a different one has the smallest hash. */
+/* Hashes depend on the seed, so words that collide with one seed do not collide with another: for
+ * each seed, a different one of 1,000 words has the smallest hash. */
 static void test_seeds(void)
 {
     int smallest[2] = {0, 0};

@@ -42,7 +42,7 @@ static void make_pieces(void)
     offsets[n_pieces] = n_bytes;
 }
 
-/* One round over `text`, counted twice and merged; 0 if allocation fails. */
+/* Runs one round over `text`, counted twice and merged; returns 0 if allocation fails. */
 static int run_round(const uint8_t *text, int64_t n_bytes)
 {
     unitok_greedy *greedy = NULL;

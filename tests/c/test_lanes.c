@@ -87,7 +87,7 @@ static void check_lengths(const lanes *l, int set)
     }
 }
 
-/* Symbols convert back to the text, and all instruction sets produce the same symbols. */
+/* Checks that symbols convert back to the text, and that all instruction sets produce the same. */
 static void check_code_points(int set)
 {
     static uint16_t symbols[4096 + CODE_POINTS_BEYOND], same[4096 + CODE_POINTS_BEYOND];

@@ -245,7 +245,7 @@ static void test_rng(void)
     CHECK(rng_unit(&stream) == 0.50910346615747892);
 }
 
-/* Draws at one position and first draws at adjacent positions are uniform, and pairs of them are
+/* Draws at one position and first draws at adjacent positions are uniform, and pairs of draws are
  * independent. */
 static void test_uniform(void)
 {
