@@ -75,7 +75,7 @@ int32_t unitok_windows_new(int64_t n_tokens, int32_t id_bytes, uint64_t seed, in
         return fail_memory(error);
     }
     for (uint64_t k = 0; k < N_HASHES; k++) {
-        windows->factors[k] = (rng_key(seed, k) >> 4) + 1024; /* below the prime */
+        windows->factors[k] = (rng_key(seed, k) >> 4) + 1024; /* less than the prime */
         windows->powers[k] = power_of(windows->factors[k], n_tokens);
     }
     *ret = windows;

@@ -35,7 +35,7 @@ struct unitok_compact_builder {
     uint32_t *first, *heads;
     uint32_t
         last_symbol; /* the last symbol of the text: its suffix is the first of its list, and its Psi is 0 */
-    int64_t n_samples; /* found so far */
+    int64_t n_samples; /* samples found so far */
     uint8_t *blocks;
     uint32_t *groups;
     uint8_t *upper, *lower, *samples, *starts;

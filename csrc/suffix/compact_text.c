@@ -96,7 +96,7 @@ INLINE int64_t occurrences(const phrase_search *t, uint32_t id)
     return compact_frequency(t->c, t->s->rank[id]);
 }
 
-/* The rows that begin with tokens whose ranks are those of ids a to b. */
+/* The rows that begin with a token whose rank is between the ranks of ids a and b, inclusive. */
 INLINE rows rows_of(const phrase_search *t, uint32_t a, uint32_t b)
 {
     rows ret = {t->c->first[t->s->rank[a]], t->c->first[t->s->rank[b] + 1]};
@@ -269,8 +269,8 @@ static void emit_left_by_row(phrase_search *t, const phrase_frame *f)
     }
 }
 
-/* Emits the hits whose first token is longer than Q[0..j) and ends with it, and pushes the extensions by
- * pieces that equal Q[k..j). */
+/* Emits the hits whose first token is longer than Q[0..j) and ends with Q[0..j), and pushes the
+ * extensions by pieces that equal Q[k..j). */
 static void extend(phrase_search *t, const phrase_frame *f)
 {
     int64_t n_left = 0, n = 0;

@@ -124,8 +124,8 @@ struct unitok_suffix {
 
     int32_t pass;
     int32_t status;      /* enum unitok_status */
-    int32_t type;        /* of the suffix at `at`: 1 S, 0 L */
-    int32_t first_type;  /* of suffix 0 */
+    int32_t type;        /* type of the suffix at `at`: 1 S, 0 L */
+    int32_t first_type;  /* the type of suffix 0 */
     int64_t at, to;      /* progress of the pass: the next entry to read, and the end of its run */
     int64_t symbol, run; /* the symbol of that run, and which of its two runs it is */
     uint64_t group;      /* the current group of equal substrings */

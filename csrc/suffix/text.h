@@ -69,7 +69,7 @@ typedef struct text_search {
     int64_t n_stack, stack_capacity;
     uint32_t *path; /* the tokens of the current frame */
     int64_t path_capacity;
-    interval *many; /* for search_narrow_many */
+    interval *many; /* scratch memory for search_narrow_many */
     int64_t many_capacity;
     /* The hits of a walk from a sure border, whose left side is not checked yet. */
     text_frame *anchored;

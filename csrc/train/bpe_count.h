@@ -22,7 +22,7 @@
 typedef struct counted_pair {
     uint32_t left, right; /* symbols + 1; left 0: free */
     uint64_t count;
-    uint32_t *positions; /* where the next one is written; NULL: the pair is dropped */
+    uint32_t *positions; /* where the next position is written; NULL: the pair is dropped */
     uint32_t n_positions;
 } counted_pair;
 

@@ -12,8 +12,8 @@ INLINE uint8_t pair_byte(const symbol_list *symbols, const pair *p, uint32_t i)
 }
 
 /* Compares the pieces of two pairs that agree in their first eight bytes. If two different pairs
- * make the same piece, the one with the shorter left part comes first, and only that one is merged;
- * sentencepiece leaves this order to chance. */
+ * make the same piece, the one with the shorter left part comes first, and only that pair is
+ * merged; in sentencepiece, this order is unspecified. */
 static int piece_less(const pair *p, const pair *q, const symbol_list *symbols)
 {
     uint32_t n_p = symbols->items[p->left].n_bytes + symbols->items[p->right].n_bytes;

@@ -20,10 +20,10 @@
 /* The units of one worker and their measurements. No other worker reads a share before
  * layout_join. */
 typedef struct layout_share {
-    int64_t begin, end; /* of the units */
+    int64_t begin, end; /* the units of this share */
     int64_t
         *order; /* these units, relative to begin, by descending counts; NULL: not ordered yet */
-    int64_t n_measured, n_written; /* progress, in this order */
+    int64_t n_measured, n_written; /* progress of steps 1 and 3 */
     levels levels;                 /* `end` counts only the slots of this share */
     int64_t *place;                /* of each level: the next slot to write */
     int64_t level;

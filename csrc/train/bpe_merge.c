@@ -122,8 +122,8 @@ static int keep_born(births *b, bpe_state *state, uint32_t made)
 }
 
 /* The pair is copied, because adding the born pairs may move the table. The positions are written
- * last, when it is known which born pairs were kept and where their space is. They are in text
- * order, because the events are. */
+ * last, when it is known which born pairs were kept and where their space is. The positions are in
+ * text order, because the events are recorded in that order. */
 int merge_pair(births *b, bpe_state *state, uint32_t best, uint32_t made)
 {
     const pair merged = state->pairs.pairs[best];

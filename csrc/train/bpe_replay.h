@@ -22,7 +22,7 @@ typedef struct bpe_replay {
 /* A share of the units. Shares touch different slots, so any number of them may be replayed at the
  * same time. */
 typedef struct replay_share {
-    uint64_t *heap; /* of one unit: merge << 32 | slot, smallest first */
+    uint64_t *heap; /* the heap of one unit: merge << 32 | slot, smallest first */
     int64_t n_heap, heap_capacity;
     int64_t at, end; /* the slot where the next unit begins; where the share ends */
 } replay_share;

@@ -43,7 +43,7 @@ static int64_t bytes_before_digit(const uint8_t *text, int64_t n_bytes, const ui
 int64_t chunk_bytes(const uint8_t *text, int64_t n_bytes, const uint8_t *is_digit)
 {
     int64_t n = is_digit ? bytes_before_digit(text, n_bytes, is_digit) : plain_bytes(text, n_bytes);
-    if (n == 0 && text[0] != '\n') return utf8_length(text, n_bytes); /* a digit */
+    if (n == 0 && text[0] != '\n') return utf8_length(text, n_bytes); /* the chunk is one digit */
     int64_t end = n_bytes - n < CHUNK_MAX_NEWLINES ? n_bytes : n + CHUNK_MAX_NEWLINES;
     while (n < end && text[n] == '\n') n++;
     return n;

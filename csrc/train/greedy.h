@@ -47,12 +47,12 @@ typedef struct greedy_pairs {
  * source ends, because damping needs the complete count. */
 struct unitok_greedy_counts {
     const unitok_greedy *greedy;
-    int64_t *uses, *values, *n_sources;   /* [0..n_pieces-1]: of all sources */
+    int64_t *uses, *values, *n_sources;   /* [0..n_pieces-1]: totals of all sources */
     int64_t *source_uses, *source_values; /* of the current source */
     /* source_pairs: the pairs of the current source, in which `gain` is the count of a pair */
     greedy_pairs pairs, source_pairs;
     uint32_t *tokens; /* of the current document: pieces, and the end of each */
     int64_t *ends;
     int64_t tokens_capacity;
-    int64_t n_tokens, n_bytes; /* counted so far, without weights */
+    int64_t n_tokens, n_bytes; /* numbers counted so far, without weights */
 };

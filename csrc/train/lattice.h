@@ -32,7 +32,7 @@
 /* A piece between two positions of the unit. Edges are listed by `end`; `next` links them by
  * `start` as well. */
 typedef struct edge {
-    uint32_t piece; /* a number in the lexicon, or EDGE_UNKNOWN */
+    uint32_t piece; /* its number in the lexicon, or EDGE_UNKNOWN */
     uint32_t start, end;
     uint32_t next; /* from the same start, see lattice_link; or EDGE_NONE */
 } edge;
@@ -87,11 +87,11 @@ struct unitok_lattice {
     double powers[EXP_STEPS]; /* 2^(i / EXP_STEPS) */
     const uint8_t *unit;      /* [0..n_bytes-1] */
     int64_t n_bytes;
-    unitok_edges *record; /* or NULL */
+    unitok_edges *record; /* NULL: none */
     walk *walks;
     int64_t walks_capacity;
     edge *edges;
-    void *scores; /* of the edges, float or double */
+    void *scores; /* the score of each edge, float or double */
     int64_t edges_capacity;
     uint32_t *walk_begin, *edge_begin; /* [0..n_bytes + 1] */
     uint32_t *out, *unknown;           /* [0..n_bytes]: see lattice_link */

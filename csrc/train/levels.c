@@ -35,7 +35,7 @@ int64_t *levels_order(const uint64_t *counts, int64_t n)
 int levels_open(levels *l, uint64_t count)
 {
     if (l->n && l->count[l->n - 1] == count) return 1;
-    int64_t capacity = l->capacity; /* of `end`, which grows with `count` */
+    int64_t capacity = l->capacity; /* the capacity of `end`, which grows with `count` */
     if (!grow(&l->end, l->n, &capacity, sizeof *l->end) ||
         !grow(&l->count, l->n, &l->capacity, sizeof *l->count))
         return 0;

@@ -68,11 +68,11 @@ void unitok_ngram_cutter_free(unitok_ngram_cutter *cutter) { mem_free(cutter); }
 typedef struct stretch {
     int64_t n_bytes;
     int n_known;                          /* no known n-gram that ends at the last byte is longer */
-    int64_t slots[AT_ONCE][STATES_MAX];   /* where the search for it begins */
+    int64_t slots[AT_ONCE][STATES_MAX];   /* where the search for the n-gram begins */
     uint16_t counts[AT_ONCE][STATES_MAX]; /* as in its slot; 0: the n-gram is unknown */
     /* of the counts, starting at the byte before the stretch */
     double logs[1 + AT_ONCE][STATES_MAX];
-    /* log P(the byte | the others); -INFINITY: unknown */
+    /* log P(last byte | the bytes before it); -INFINITY: unknown */
     double values[AT_ONCE][STATES_MAX];
 } stretch;
 

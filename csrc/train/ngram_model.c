@@ -128,7 +128,7 @@ double model_large_log(const unitok_ngram_model *model, uint64_t key)
 }
 
 /* Puts the waiting n-grams into their slots, which have been prefetched meanwhile. A key is written
- * at the first free slot from its home on. Keys come in order, but their homes do not. */
+ * at the first free slot from its home on. Keys are in order, but their homes are not. */
 static void put_waiting(unitok_ngram_model *model)
 {
     for (int i = 0; i < model->n_waiting; i++) {

@@ -85,8 +85,8 @@ struct unitok_ngram_model {
     double log_total;
     const double *logs; /* [UNITOK_NGRAM_LOGS]: of 0, 1, 2, ... */
     /* The state of a pass: */
-    uint64_t last;                               /* number */
-    uint64_t counts[UNITOK_NGRAM_MAX_ORDER + 1]; /* of its first 1, 2, ... bytes so far */
+    uint64_t last;                               /* the number of the last n-gram */
+    uint64_t counts[UNITOK_NGRAM_MAX_ORDER + 1]; /* sums of its first 1, 2, ... bytes so far */
     ngram_entry waiting[NGRAMS_WAITING];
     int n_waiting;
     int is_wrong; /* the second pass differs from the first */

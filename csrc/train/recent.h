@@ -30,8 +30,8 @@ struct recent_unit {
 #define AHEAD 8
 /* A unit whose place in the table is being prefetched. */
 struct ahead_unit {
-    uint64_t key[2], count; /* count 0: none */
-    uint64_t index;         /* in units */
+    uint64_t key[2], count; /* count 0: no unit */
+    uint64_t index;         /* its place in `units` */
 };
 
 /* A unit on its way to the counter; its bytes are in recent.bytes. */

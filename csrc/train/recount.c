@@ -54,7 +54,7 @@ int32_t unitok_unigram_recount(const unitok_lexicon *lexicon, unitok_lattice *la
         cell *cells = lattice->cells;
         best_path(lexicon, alive, scores, units->data + units->offsets[i], n_bytes, cells);
         for (int64_t at = n_bytes; at > 0; at = cells[at].from) {
-            /* No pieces spell the unit up to here. */
+            /* No sequence of pieces spells the unit up to here. */
             if (cells[at].best == -INFINITY) return UNITOK_ERROR_ARGUMENT;
             used[cells[at].piece] += units->counts[i];
         }

@@ -37,8 +37,8 @@
 #define CHAR_BOUNDARY 0x1Fu
 #define SCRIPT_ANY 255 /* matches every script */
 
-/* Immutable and shared by all threads. The scripts are those of sentencepiece, in which Hiragana,
- * Katakana and Han are one. */
+/* Immutable and shared by all threads. The scripts are defined as in sentencepiece, in which
+ * Hiragana, Katakana and Han are one. */
 struct unitok_rules {
     int32_t flags; /* of enum unitok_rule_flags */
     int32_t max_chars;

@@ -34,7 +34,7 @@
 struct suffix {
     uint64_t head; /* eight bytes, big-endian; zeros after an 0xFF */
     uint32_t at;
-    uint32_t common; /* bytes shared with the suffix before it */
+    uint32_t common; /* the number of bytes shared with the previous suffix */
 };
 
 /* An open interval on the stack; intervals deeper in the stack contain those above them. */
@@ -53,7 +53,7 @@ struct found {
 /* One thread's memory, which grows to fit the largest bucket sorted so far. */
 struct unitok_seed_finder {
     const unitok_seeds *seeds;
-    int64_t max_seeds; /* 0: all */
+    int64_t max_seeds; /* 0: no limit */
     int64_t max_depth;
     struct suffix *suffixes, *spare;
     int64_t suffixes_capacity;

@@ -8,9 +8,9 @@
  *
  * If is_compatible, the repeats are those that sentencepiece 0.2.3 finds, which sorts complete
  * sentences with a NUL after each. Units must carry the text that follows them
- * (UNITOK_SEGMENT_FOLLOWERS), which is added to their own text, so that repeats end where they end
- * in sentencepiece. A piece before a NUL is found a second time, as "piece NUL", and counts twice,
- * as in sentencepiece. There are no leaves. */
+ * (UNITOK_SEGMENT_FOLLOWERS), which is added to their own text, so that repeats end at the same
+ * places as in sentencepiece. A piece before a NUL is found a second time, as "piece NUL", and
+ * counts twice, as in sentencepiece. There are no leaves. */
 
 #include "train/seeds.h"
 

@@ -37,7 +37,8 @@
 /* A line whose last unit waits for the next line. */
 struct line_end {
     uint64_t weight;
-    /* The entry of its last unit with FOLLOWER_MARK alone; NO_ENTRY: the line became empty. */
+    /* The counter's entry for the last unit with only FOLLOWER_MARK; NO_ENTRY: the line became
+     * empty. */
     uint32_t entry;
     uint32_t first_char; /* of the line */
 };
@@ -46,7 +47,7 @@ struct line_end {
 #define BUFFER_PADDING 16 /* bytes that can be read after what a buffer holds */
 struct buffer {
     uint8_t *bytes;
-    int64_t capacity; /* with the padding */
+    int64_t capacity; /* including the padding */
 };
 
 /* Kinds of bytes, so that ASCII is cut with one table lookup per byte: whether two ASCII characters

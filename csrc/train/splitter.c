@@ -8,7 +8,7 @@
 
 /* Longer segments rarely repeat. */
 #define SEGMENT_BYTES_MAX 64
-#define READABLE_BYTES 16 /* that recent_add() reads */
+#define READABLE_BYTES 16 /* the bytes that recent_add() reads */
 
 struct splitter {
     const pattern *pattern;

@@ -115,8 +115,9 @@ static int64_t NAME(alternative)(const unitok_lexicon *lexicon, unitok_lattice *
 
 /* The loss of a piece is how much the likelihood of the text falls if each use of the piece is
  * replaced by its best alternative: its share of all uses, times the difference of the logarithms
- * of both, where the pieces of the alternative inherit the count of the piece. With u the uses of
- * the piece, u_k those of the n pieces of its alternative, and U the sum of all:
+ * of both, where the pieces of the alternative inherit the count of the piece. Let u be the number
+ * of uses of the piece, u_k the numbers for the n pieces of its alternative, and U the sum over all
+ * pieces:
  *
  *     loss = u / U * (log(u / U) - sum over k of log((u_k + u) / (U + u * (n - 1))))
  *
@@ -146,8 +147,8 @@ int32_t NAME(unitok_unigram_losses)(const unitok_lexicon *lexicon, unitok_lattic
         if (n == -1) continue;
         losses[i] = INFINITY;
         if (n == 0) continue;
-        /* Steps and precision are those of sentencepiece: logarithms in float64, and each result
-         * rounded to the type of the scores. */
+        /* Steps and precision are the same as in sentencepiece: logarithms in float64, and each
+         * result rounded to the type of the scores. */
         REAL log_piece = (REAL)(log((double)used[i]) - (double)log_sum);
         REAL log_sum_after = (REAL)log((double)(REAL)(sum + used[i] * (REAL)(n - 1)));
         REAL log_path = 0;

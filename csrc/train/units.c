@@ -28,8 +28,8 @@ const char *check_units(const unitok_units *units)
     return problem;
 }
 
-/* by_char has a count for each code point. Counts are added to it, so each thread needs its own
- * array, or threads use one array in turn. */
+/* by_char has a count for each code point. Counts are added to by_char, so each thread needs its
+ * own array, or the threads take turns with one array. */
 int32_t unitok_units_count_chars(const unitok_units *units, uint64_t *by_char, unitok_error *error)
 {
     const char *problem = check_units(units);
@@ -199,7 +199,7 @@ int64_t unitok_units_merge(const unitok_units *a, const unitok_units *b, uint8_t
     int64_t n = 0;
     offsets[0] = 0;
     for (int64_t i = 0, k = 0; i < a->n || k < b->n; n++) {
-        /* Below 0: the unit of a is next; above: that of b; 0: both are the same. */
+        /* Below 0: the next unit is from a; above 0: from b; 0: the two units are equal. */
         int order = i == a->n ? 1 : k == b->n ? -1 : compare_units(a, i, b, k);
         const unitok_units *from = order <= 0 ? a : b;
         int64_t at = order <= 0 ? i : k, n_bytes = from->offsets[at + 1] - from->offsets[at];
