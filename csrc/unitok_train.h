@@ -198,7 +198,7 @@ enum unitok_fold {
     UNITOK_FOLD_STRIP = 2
 };
 
-/* Replaces every character c with keep[c] == 0 by U+2585 and counts the resulting units in
+/* Replaces every character c that has keep[c] == 0 with U+2585, and counts the resulting units in
  * `counter`: keep[0..0x10FFFF], or NULL to keep all. Units of count 0 are skipped. */
 int32_t unitok_units_fold(const unitok_units *units, const uint8_t *keep, int32_t fold,
                           unitok_counter *counter, unitok_error *error);
@@ -210,7 +210,7 @@ int32_t unitok_units_fold_out(uint8_t *data, int64_t *offsets, uint64_t *counts,
                               unitok_error *error);
 /* Merges two lists of units, each sorted by bytes and without duplicates, into data[0..bytes of
  * both - 1], offsets[0..a->n + b->n], counts[0..a->n + b->n - 1]. Returns the number of units; the
- * counts of equal ones are added. */
+ * counts of equal units are added. */
 int64_t unitok_units_merge(const unitok_units *a, const unitok_units *b, uint8_t *data,
                            int64_t *offsets, uint64_t *counts);
 
@@ -266,7 +266,7 @@ int32_t unitok_bpe_trainer_join(unitok_bpe_trainer *trainer, unitok_error *error
  * *ret_is_done is 1 if there can be no more pieces. */
 int64_t unitok_bpe_trainer_step(unitok_bpe_trainer *trainer, int64_t n_pieces, uint64_t min_count,
                                 int64_t max_work, int32_t *ret_is_done);
-/* Copies merges begin..end-1: symbols[0..2*(end-begin)-1], left and right of each, and
+/* Copies merges begin..end-1: symbols[0..2*(end-begin)-1], the left and the right one of each, and
  * counts[0..end-begin-1]. */
 void unitok_bpe_trainer_merges(const unitok_bpe_trainer *trainer, int64_t begin, int64_t end,
                                uint32_t *symbols, uint64_t *counts);
@@ -287,13 +287,13 @@ int64_t unitok_bpe_trainer_pieces(const unitok_bpe_trainer *trainer, int64_t beg
 
 /* ----------------------------------------------------------------------------------- Seeds ---- */
 
-/* The strings that a Unigram model starts from: those that repeat in the units and may be pieces of
- * two characters or more, each with its count. See csrc/train/seeds.c.
+/* The strings from which a Unigram model starts: those that repeat in the units and may be pieces
+ * of two characters or more, each with its count. See csrc/train/seeds.c.
  *
  *     unitok_seeds_new(...);
  *     do unitok_seeds_step(seeds, budget, &progress, &error); while (progress < 1);
- *     in each thread: unitok_seed_finder_new(...); some parts: unitok_seed_finder_add(finder, part,
- *     ...); for each finder: unitok_seed_finder_finish(finder, counter, &error);
+ *     in each thread: unitok_seed_finder_new(...); unitok_seed_finder_add(...) for some parts
+ *     for each finder: unitok_seed_finder_finish(finder, counter, &error);
  *     unless compatible: unitok_seeds_leaves(...) until it is done
  *
  * Memory: 1 byte per byte of units, and 4 per character. A finder takes 32 bytes for each suffix

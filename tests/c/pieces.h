@@ -84,8 +84,8 @@ static inline void pieces_add_bytes(struct pieces *p)
     }
 }
 
-/* The definition: the longest piece at every position, or the fallback id if no piece matches. ids
- * and ends have space for n_bytes. */
+/* Encodes by definition: takes the longest piece at every position, or the fallback id if no piece
+ * matches. ids and ends have space for n_bytes. */
 static inline int64_t pieces_encode(const struct pieces *p, const uint8_t *text, int64_t n_bytes,
                                     uint16_t *ids, int64_t *ends)
 {

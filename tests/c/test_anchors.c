@@ -12,7 +12,7 @@
 #define MAX_DOCUMENTS 4
 #define MAX_RECORDS 2000
 
-/* Random text made from a few different parts; it may end inside a character. */
+/* Makes random text from a few different parts; it may end inside a character. */
 static int64_t random_text(uint8_t *ret, int64_t n_bytes)
 {
     static const char *const parts[] = {"a", "B ", "b", " ", "ab ab ", "\xC3\x9F", "\n", "\xFF"};
@@ -111,7 +111,8 @@ static void test_bytes(void)
     guard_free(&guard);
 }
 
-/* Cuts stay within the ranges and documents, and the remaining text has the right size. */
+/* Checks that cuts stay within the ranges and documents, and that the remaining text has the right
+ * size. */
 static void test_cuts(void)
 {
     unitok_word_rules *rules;

@@ -51,7 +51,7 @@ static double random_score(int style)
     }
 }
 
-/* Pieces that are suffixes of one another: more of them end at a byte than a record can list. */
+/* Adds pieces that are suffixes of one another: more end at a byte than a record can list. */
 static void add_runs(void)
 {
     uint8_t run[AUTOMATON_PIECE_BYTES_MAX];
@@ -72,7 +72,7 @@ static int random_model(void)
     return set;
 }
 
-/* Viterbi over the trie. */
+/* Finds the best path by Viterbi over the trie. */
 static int64_t walk(const unigram *m, unigram_path *path, const uint8_t *from, int64_t n_bytes,
                     double *io_sum, uint32_t *ids)
 {

@@ -325,7 +325,7 @@ static void test_long(void)
     free(text);
 }
 
-/* A chain of unused pieces that is deeper than the reference can split. */
+/* Tests a chain of unused pieces that is deeper than the reference can split. */
 static void test_deep(void)
 {
     static uint8_t text[400];

@@ -18,7 +18,7 @@
 
 static uint8_t is_digit[0x110000];
 
-/* Few letters, newlines, digits, and multibyte characters, some of them invalid. */
+/* Makes text of a few letters, newlines, digits, and multibyte characters, some of them invalid. */
 static void make_text(uint8_t *text, int64_t n)
 {
     static const uint8_t bytes[] = {'a',  'b',  'a',  'b',  ' ',  '\n', '1',
@@ -240,7 +240,7 @@ static unitok_ngram_model *scanned(int order, const unitok_ngrams *const *tables
     return model;
 }
 
-/* Several tables, scanned in steps, yield the same model as one table of all texts. */
+/* Checks that several tables, scanned in steps, yield the same model as one table of all texts. */
 static void test_tables(void)
 {
     static uint8_t text[N_BYTES];

@@ -170,7 +170,7 @@ static void test_out_of_memory(int n_rounds)
     }
 }
 
-/* Every sequence of bits must be a sequence of codewords, whatever the counts. */
+/* Checks that every sequence of bits is a sequence of codewords, whatever the counts. */
 static void test_codes(int n_rounds)
 {
     for (round_ = 0; round_ < n_rounds; round_++) {
@@ -206,7 +206,7 @@ static const int64_t no_limit = INT64_C(1) << 60;
 /* The compact index of a toy shard, whose symbols are ranks; its file is at `guard`. */
 struct compact_toy {
     struct toy toy;
-    uint32_t ids[UNITOK_SEARCH_IDS_32]; /* of each rank */
+    uint32_t ids[UNITOK_SEARCH_IDS_32]; /* the id of each rank */
     unitok_compact_shard shard;
     unitok_compact *c;
     int64_t n_bytes;
@@ -249,7 +249,8 @@ static void close_toy(struct compact_toy *t)
     toy_free(&t->toy);
 }
 
-/* Counts and finds a text of letters, which may or may not occur. Returns the first failure. */
+/* Counts and finds a text of letters, which may or may not occur. Returns the status of the first
+ * call that fails, or UNITOK_OK. */
 static int32_t search_toy(const struct compact_toy *t, const uint8_t *q, int64_t m,
                           int64_t max_work, int64_t *ret_count, int64_t *ret_found)
 {

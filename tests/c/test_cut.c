@@ -156,7 +156,8 @@ enum { PATTERN_TEXT_MAX = 300, N_ATOMS = sizeof PATTERN_ATOMS / sizeof *PATTERN_
 
 static struct pieces unmerged; /* some of `pieces` */
 
-/* Up to `most` atoms, from a few that are near each other in the list. Returns the length. */
+/* Writes up to `most` atoms, chosen from a few that are near each other in the list. Returns the
+ * length. */
 static int64_t random_atoms(uint8_t *ret, int64_t most)
 {
     int64_t n = 0, n_used = 1 + random_below(N_ATOMS), first = random_below(N_ATOMS);

@@ -55,7 +55,8 @@ static int64_t split_obvious(const uint8_t *text, int64_t n, const uint8_t *sepa
 #define MAX_BYTES 200
 #define MAX_SEPARATOR 24
 
-/* Random texts over few letters, so that separators occur, overlap themselves and almost occur. */
+/* Tests random texts over few letters, so that separators occur, overlap themselves and almost
+ * occur. */
 static void test_random(int n_rounds)
 {
     uint8_t *texts[2] = {guarded(MAX_BYTES, 0), guarded(MAX_BYTES, 1)};
@@ -91,7 +92,7 @@ static void test_random(int n_rounds)
     }
 }
 
-/* Separators that make a naive search quadratic: 4 MiB against 64 KiB would take 2.7e11 steps. */
+/* Tests separators that make a naive search quadratic: 64 KiB in 4 MiB would take 2.7e11 steps. */
 static void test_linear(void)
 {
     const int64_t n = 4 << 20, m = 64 << 10;

@@ -13,7 +13,7 @@
 #define MAX_ITEMS 5
 #define MAX_HITS 4000
 
-/* Random text made from a few different words; it may end inside a character. */
+/* Makes random text from a few different words; it may end inside a character. */
 static int64_t random_text(uint8_t *ret, int64_t n_bytes)
 {
     static const char *const parts[] = {"a",        "B ",           "b",    " ",       "ss",

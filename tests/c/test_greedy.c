@@ -21,7 +21,7 @@ static uint8_t pieces[1024];
 static int64_t offsets[512];
 static int64_t n_pieces;
 
-/* All bytes, and some strings that begin with 'a' and 0xFF, in order. */
+/* The pieces are all bytes, and some strings that begin with 'a' or 0xFF, in order. */
 static void make_pieces(void)
 {
     static const char *more[] = {"aa", "ab", "aba", "abab"};

@@ -100,8 +100,8 @@ static size_t key_chain(uint8_t *key)
     return n;
 }
 
-/* Lengths around 63, the longest part that is hashed, and 255, the first length that takes five
- * bytes to store. */
+/* Makes keys of lengths around 63, the longest part that is hashed, and 255, the first length that
+ * takes five bytes to store. */
 static size_t key_shared_prefix(uint8_t *key)
 {
     static const size_t lengths[] = {1, 7, 8, 9, 60, 62, 63, 64, 65, 250, 254, 255, 256, 3000};
@@ -194,8 +194,8 @@ static int begins_with(const struct entry *entry, const uint8_t *prefix, size_t 
     return entry->n_bytes >= n_bytes && (!n_bytes || memcmp(entry->key, prefix, n_bytes) == 0);
 }
 
-/* A walk returns exactly the oracle's keys with the prefix; small capacities and failing
- * allocations only slow it down. */
+/* Checks that a walk returns exactly the oracle's keys with the prefix; small capacities and
+ * failing allocations only slow it down. */
 static void check_walk(const unitok_hat *hat, const struct oracle *oracle, const uint8_t *prefix,
                        size_t n_bytes)
 {

@@ -195,7 +195,7 @@ static void build_model(void)
     CHECK(lattice_model_init(engine, &spec, &model, &error) == UNITOK_OK);
 }
 
-/* Pieces of one set of symbols with random scores, often equal, sometimes far apart. */
+/* Makes pieces of one set of symbols with random scores, often equal, sometimes far apart. */
 static void random_model(int set)
 {
     static const int32_t kinds[] = {0, UNITOK_FLOAT64, UNITOK_FLOAT64 | UNITOK_BYTES};
@@ -218,7 +218,7 @@ static void random_model(int set)
     build_model();
 }
 
-/* A text that ends at a guard page. */
+/* Makes a text that ends at a guard page. */
 static const uint8_t *random_text(int set, int64_t n_bytes)
 {
     uint8_t *text = guard_copy(&text_guard, NULL, (size_t)n_bytes);
@@ -315,7 +315,7 @@ static void test_enumeration(void)
     }
 }
 
-/* A text with at least n_least and fewer than PATHS_MAX paths. */
+/* Makes a text with at least n_least and fewer than PATHS_MAX paths. */
 static const uint8_t *interesting_text(int64_t n_bytes, int n_least)
 {
     for (;;) {
@@ -371,7 +371,7 @@ static void test_extreme(void)
     CHECK(sampler_prepare(&draws, &model, 1.1e200, &error) == UNITOK_ERROR_ARGUMENT);
 }
 
-/* Weights that are 0 or infinite as doubles; only their ratio matters. */
+/* Tests weights that are 0 or infinite as doubles; only their ratio matters. */
 static void test_out_of_range(void)
 {
     static const double offsets[] = {-1e5, -800, -200, 200, 1000, 1e5};
@@ -477,7 +477,7 @@ static void test_viterbi(void)
     }
 }
 
-/* Samples with their log probabilities, and samples among the n best. */
+/* Tests samples with their log probabilities, and samples among the n best. */
 static void test_scored(void)
 {
     enum { N = 20000 };

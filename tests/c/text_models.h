@@ -57,7 +57,7 @@ static inline int32_t read_flags(struct bytes *in, int kind)
     return flags | (more & 2 && flags & UNITOK_BYTE_FALLBACK ? UNITOK_BYTE_PIECES_MATCH : 0);
 }
 
-/* Most ways to form a piece from two others, as ids, in a shuffled order. */
+/* Lists most ways to form a piece from two others, as ids, in a shuffled order. */
 static inline void list_merges(struct text_model *t, uint8_t seed)
 {
     const struct pieces *p = &t->pieces;
@@ -92,7 +92,7 @@ static inline void add_all_bytes(struct text_model *t, uint8_t type)
     }
 }
 
-/* One of PATTERNS, or a pattern that leaves most text between its matches. */
+/* Chooses one of PATTERNS, or a pattern that leaves most text between its matches. */
 static inline void choose_pattern(struct text_model *t, int seed)
 {
     const char *parts = seed % (N_PATTERNS + 1) ? PATTERNS[seed % (N_PATTERNS + 1) - 1] : "oa+b?\0";
