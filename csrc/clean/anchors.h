@@ -55,5 +55,6 @@ INLINE uint32_t anchor_right(const unitok_anchor *record)
     return (uint32_t)(record->place >> ANCHOR_PLACE_BITS);
 }
 
-/* The value of a window or document: 32 bits of a hash of its ends, and its size modulo 2^32. */
+/* The value of a window or document: 32 bits of a hash of the bytes at its ends, and its size
+ * modulo 2^32. */
 INLINE uint32_t anchor_size(const unitok_anchor *record) { return (uint32_t)record->value; }

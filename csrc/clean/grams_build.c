@@ -1,7 +1,7 @@
 /* grams_build.c - collects the n-grams of some items
  *
  *     1. Number the units: each distinct word gets a number, and its folded form is kept for comparisons.
- *     2. Find the lengths that n-grams have: n, and those of shorter items.
+ *     2. Find the lengths of n-grams: n, and the lengths of shorter items.
  *     3. Put every n-gram into the slots; one that is already there is a repeat.
  */
 

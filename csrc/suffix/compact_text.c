@@ -304,8 +304,8 @@ static void extend(phrase_search *t, const phrase_frame *f)
     }
 }
 
-/* The rows whose first token begins with Q[j..m). These pieces are adjacent in byte order, and usually
- * their ranks are, too. */
+/* The rows whose first token begins with Q[j..m). These pieces are adjacent in byte order, and
+ * usually also by rank. */
 static void start_at_last(phrase_search *t, int64_t j)
 {
     const uint32_t *starts = t->p->starts;

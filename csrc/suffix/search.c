@@ -227,8 +227,8 @@ static int begins_with(const shard *s, int64_t r, int64_t depth, const uint32_t 
 }
 
 /* The first token selects a bucket without a search. The lower bound is found first: if the suffix
- * there does not begin with the sequence, no suffix does. The upper bound is then found by
- * galloping from the lower one. */
+ * there does not begin with the sequence, the sequence does not occur. The upper bound is then
+ * found by galloping from the lower one. */
 interval search_sequence(const shard *s, interval in, int64_t depth, const uint32_t *ids, int64_t n)
 {
     if (depth == 0 && n > 0) {
@@ -336,8 +336,8 @@ void unitok_search_previous(const shard *s, int64_t lo, int64_t hi, int64_t *cou
     }
 }
 
-/* Whether ids[a..a+n) and ids[b..b+n) lie within the shard and are equal. Both lie within the shard
- * if the later one does. */
+/* Whether ids[a..a+n) and ids[b..b+n) lie within the shard and are equal. It is enough to check the
+ * bounds of the later one. */
 INLINE int same_tokens(const shard *s, uint64_t a, uint64_t b, int64_t n)
 {
     uint64_t further = a > b ? a : b, size = (uint64_t)s->id_bytes;

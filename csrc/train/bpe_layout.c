@@ -81,8 +81,8 @@ int layout_measure(bpe_layout *layout, int k, int64_t work, int64_t *ret_unit)
         int n_char;
         for (int64_t at = 0; at < n_bytes; at += n_char, n_slots++)
             share->seen[unit_char(layout->is_bytes, bytes + at, &n_char)] = 1;
-        /* A new level begins when the count falls. Its end is initially that of the previous level,
-         * and grows with each unit. */
+        /* A new level begins when the count falls. Its end is initially the end of the previous
+         * level, and grows with each unit. */
         levels *own = &share->levels;
         if (!own->n || own->count[own->n - 1] != count) {
             int64_t before = own->n ? own->end[own->n - 1] : 0;
@@ -138,7 +138,7 @@ static int name_characters(bpe_layout *layout, symbol_list *symbols)
     return 1;
 }
 
-/* The largest count of the levels that are not placed yet; 0 if all are. */
+/* The largest count of the levels that are not placed yet; 0 if all are placed. */
 static uint64_t next_count(const bpe_layout *layout)
 {
     uint64_t count = 0;

@@ -10,8 +10,8 @@
  *
  *     slots   | level 9120: worker 0, 1, 2 | level 8001: worker 0, 2 | ... | level 1: worker 0, 1, 2 |
  *
- * The order of the units within a level depends on the number of workers, but no result does: see
- * bpe.c. */
+ * The order of the units within a level depends on the number of workers, but the results do not:
+ * see bpe.c. */
 #pragma once
 
 #include "train/bpe_slots.h"

@@ -64,7 +64,7 @@ INLINE void NAME(recall)(struct NAME(filling) *f, unitok_edges *record, uint32_t
  * 3. if a character ends here and no piece is just this character, an unknown edge is added.
  *
  * With a record, the edges of step 1 are read from it instead, and there are no walks. The lists
- * have space for one more walk and one more edge than there are, because `follow` writes before it
+ * have space for one additional walk and one additional edge, because `follow` writes before it
  * knows whether they exist. */
 int64_t NAME(lattice_fill)(unitok_lattice *lattice, const unitok_lexicon *lexicon,
                            const REAL *scores, REAL dead, REAL unknown_score, const uint8_t *unit,

@@ -326,7 +326,7 @@ int32_t unitok_ngrams_sort(unitok_ngrams *ngrams, unitok_error *error)
     return UNITOK_OK;
 }
 
-/* Merges the two sorted lists. An n-gram that is in both has a part of its count in each. */
+/* Merges the two sorted lists. If an n-gram is in both lists, its count is the sum of the two. */
 uint64_t ngrams_next(const unitok_ngrams *ngrams, unitok_ngram_place *place, uint64_t *ret_count)
 {
     uint64_t most = most_of(ngrams->order), order = (uint64_t)ngrams->order;

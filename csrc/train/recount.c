@@ -8,7 +8,8 @@
 
 #include "train/lattice.h"
 
-/* The best path to a position: its score, where its last piece begins, and which piece that is. */
+/* The best path to a position: its score, the beginning of its last piece, and the number of that
+ * piece. */
 typedef struct cell {
     double best;
     uint32_t from, piece;

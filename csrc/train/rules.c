@@ -78,7 +78,7 @@ static int allow_text(const unitok_rules *rules, const uint8_t *piece, int64_t n
     return n_chars > 0;
 }
 
-/* The byte that a character stands for: see UNITOK_RULE_BYTE_LEVEL. Printable bytes stand for
+/* The byte for which a character stands: see UNITOK_RULE_BYTE_LEVEL. Printable bytes stand for
  * themselves, and the others for the characters from U+0100 on, in order. */
 INLINE uint8_t byte_of(uint32_t c)
 {
@@ -98,7 +98,7 @@ static int is_part_of_char(const uint8_t *bytes, int64_t n)
 }
 
 /* At byte level a piece consists of characters that each stand for a byte. They are converted back
- * to bytes, and the rules apply to the text that the bytes encode. Bytes that are invalid UTF-8 may
+ * to bytes, and the rules apply to the text that the bytes encode. Bytes that are invalid UTF-8 can
  * still be a part of one character. */
 static int allow_byte_level(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes)
 {

@@ -123,8 +123,8 @@ static void measure(unitok_seeds *s, int64_t end)
     }
 }
 
-/* Turns the counts into starts. A part is a run of buckets with at most PART_SUFFIXES suffixes, so
- * that threads share the work evenly; a bucket is never divided. */
+/* Turns the counts into starts, and forms the parts. A part is a run of buckets with at most
+ * PART_SUFFIXES suffixes, so that threads share the work evenly; a bucket is never divided. */
 static int open_buckets(unitok_seeds *s)
 {
     uint32_t n = 0;

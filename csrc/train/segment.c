@@ -34,7 +34,7 @@ static int32_t take_symbols(unitok_segmenter *s, const unitok_segment_spec *spec
         ids[i] = 0;
         if (n_bytes == 0) status = fail(error, UNITOK_ERROR_ARGUMENT, i, -1, "a symbol is empty");
         else s->begins_symbol[symbol[0]] = 1;
-        /* Such a symbol may end inside a U+2581, which compact text does not have. */
+        /* Such a symbol may end inside a U+2581, which compact text does not contain. */
         if (!utf8_is_valid(symbol, n_bytes)) s->is_compact = 0;
     }
     s->first_byte = spec->symbols[spec->symbol_offsets[0]];
@@ -165,8 +165,8 @@ void unitok_segmenter_get_stats(const unitok_segmenter *s, unitok_segment_stats 
                         (s->splitter ? splitter_memory_bytes(s->splitter) : 0);
 }
 
-/* Buffers are padded, because recent_add reads 16 bytes from the start of a unit, however short
- * that is. */
+/* Buffers are padded, because recent_add reads 16 bytes from the start of a unit, even if the unit
+ * is shorter. */
 static int reserve(struct buffer *buffer, int64_t n_bytes)
 {
     return grow(&buffer->bytes, n_bytes + BUFFER_PADDING, &buffer->capacity, 1);
