@@ -120,9 +120,8 @@ INLINE int counter_at(const unitok_windows *windows, uint64_t slot)
     return windows->counters[slot / SLOTS_PER_BYTE] >> shift_of(slot) & 3;
 }
 
-/* Finds the next windows that begin in [*io_at, end), all in one document. Sets *io_at to the first
- * position at which one begins, and returns the position after the last; both are `end` if there
- * are no more windows. */
+/* Returns the end of the run of windows that begin at *io_at or later, before `end`, in one document;
+ * *io_at becomes the first window of the run. */
 static int64_t next_run(scan *s, int64_t *io_at, int64_t end)
 {
     for (; s->d < s->n_documents; s->d++) {

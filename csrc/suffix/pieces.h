@@ -32,12 +32,12 @@ struct unitok_search_pieces {
     uint8_t *drops_space;
     int64_t n_starts;
     uint32_t *starts; /* ids, sorted by their bytes */
-    uint32_t longest; /* the bytes of the longest piece */
+    uint32_t longest; /* the size of the longest piece, in bytes */
     /* starts of first byte c: [start_first[c], start_first[c + 1]) */
     uint32_t start_first[257];
     int64_t n_inner;
     uint32_t *inner;    /* where each inner string begins in data */
-    uint32_t *inner_id; /* the id of its piece */
+    uint32_t *inner_id; /* the id of the piece of each inner string */
     uint32_t inner_first[257];
     /* 1: the ranks of starts[] are consecutive, so pieces with a common prefix have consecutive
      * ranks, and one interval of the suffix array holds them all. */

@@ -8,10 +8,10 @@
  *
  * where | marks token borders. The occurrences inside tokens are a sum over pieces. For the others,
  * a walk starts at each i with the complete suffix array. It narrows the interval by every token
- * that Q[i..] begins with, and continues from the end of each such token. Where a token begins with
- * the rest of Q, the suffixes are hits; for i > 0, only those that follow a token that ends with
- * Q[0..i). Each occurrence is found once, at its first border. Nothing is assumed about how the
- * text was tokenized: paths that the tokenizer never takes have an empty interval.
+ * with which Q[i..] begins, and continues from the end of each such token. Where a token begins
+ * with the rest of Q, the suffixes are hits; for i > 0, only those that follow a token that ends
+ * with Q[0..i). Each occurrence is found once, at its first border. Nothing is assumed about how
+ * the text was tokenized: paths that the tokenizer never takes have an empty interval.
  *
  * Two things keep the number of paths small:
  *
@@ -30,8 +30,8 @@
 /* The tokens that begin at Q[pos..]. Most positions of Q are never visited, so a node is built when
  * a path first reaches it. */
 typedef struct text_node {
-    /* In text_search.children: the tokens that Q[pos..] begins with, the shortest first, except
-     * those that reach its end. */
+    /* In text_search.children: the tokens with which Q[pos..] begins, the shortest first, except
+     * those that reach the end of Q. */
     uint32_t first_child;
     uint32_t n_children;
     uint8_t is_ready;
@@ -39,8 +39,8 @@ typedef struct text_node {
 } text_node;
 
 /* A path of tokens that is still to be followed: its suffixes, its position in Q, its number of
- * tokens, and the last one. The interval alone does not say which tokens led to it, so the last one
- * is stored here; the others are in text_search.path: see text_walk. */
+ * tokens, and the last one. The interval alone does not tell which tokens led to it, so the last
+ * token is stored here; the others are in text_search.path: see text_walk. */
 typedef struct text_frame {
     interval in;
     int32_t pos, depth;
@@ -48,7 +48,7 @@ typedef struct text_frame {
 } text_frame;
 
 /* The state has five parts. The arrays grow as needed and are reused by the next query, but hold
- * results of the current one only:
+ * results of the current query only:
  *
  *     nodes, children    which tokens begin at each position of Q: built when a path arrives
  *     stack, path        paths that are still to be followed, and the tokens of the current one
@@ -106,7 +106,7 @@ enum {
     WORK_NARROW_MANY = 400,
     WORK_FOLLOW = 150, /* compare one suffix with the text */
     WORK_LEFT = 1,     /* read an entry of the column `left` */
-    WORK_NO_LEFT = 10, /* the same without the column */
+    WORK_NO_LEFT = 10, /* read the same token without the column */
     WORK_RUN = 25      /* store a run of hits; bounds their memory, 24 bytes per run */
 };
 

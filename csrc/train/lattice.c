@@ -87,7 +87,7 @@ static NOINLINE int grow_edges(unitok_lattice *lattice, int64_t n_walks, int64_t
     return 1;
 }
 
-/* The number of first bytes that a unit shares with the previous unit. */
+/* The length of the prefix that a unit shares with the previous unit, in bytes. */
 static int64_t common_bytes(const unitok_lattice *lattice, const uint8_t *unit, int64_t n_bytes)
 {
     int64_t n = n_bytes < lattice->n_bytes ? n_bytes : lattice->n_bytes, i = 0;

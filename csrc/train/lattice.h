@@ -34,7 +34,7 @@
 typedef struct edge {
     uint32_t piece; /* its number in the lexicon, or EDGE_UNKNOWN */
     uint32_t start, end;
-    uint32_t next; /* from the same start, see lattice_link; or EDGE_NONE */
+    uint32_t next; /* the next edge from the same start, see lattice_link; or EDGE_NONE */
 } edge;
 
 /* A walk through the trie that began at `start` and has reached the node at `base`. */
@@ -112,8 +112,8 @@ void lattice_end(unitok_lattice *lattice);
 
 /* Fills the lattice with all edges of unit[0..n_bytes) whose pieces have a score other than `dead`,
  * and makes space for the cells. Returns how many bytes the unit shares with the previous one,
- * whose bytes must still be readable, or -1 if allocation fails. Edges and cells up to there are
- * unchanged. */
+ * whose bytes must still be readable, or -1 if allocation fails. The edges and cells of the shared
+ * bytes are unchanged. */
 int64_t lattice_fill_f32(unitok_lattice *lattice, const unitok_lexicon *lexicon,
                          const float *scores, float dead, float unknown_score, const uint8_t *unit,
                          int64_t n_bytes);

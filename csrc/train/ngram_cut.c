@@ -1,6 +1,6 @@
 /* ngram_cut.c - cuts chunks into the most probable pieces under an n-gram model, by Viterbi
  *
- * The state is how many bytes of the piece precede the current one, which is how far the model
+ * The state is the number of bytes of the piece before the current byte, which is how far the model
  * looks back; order - 1 also stands for all larger numbers. With order 4:
  *
  *     state    0 ──▶ 1 ──▶ 2 ──▶ 3 ─┐       one byte more in the piece:
@@ -17,7 +17,7 @@
  *     logs[2]                  abc
  *
  * The model is larger than the caches, so 32 bytes are looked up together: first all slots are
- * prefetched, then all counts are read, then all values computed. */
+ * prefetched, then all counts are read, and then all values are computed. */
 
 #include <math.h>
 
@@ -69,8 +69,8 @@ typedef struct stretch {
     int64_t n_bytes;
     int n_known;                          /* no known n-gram that ends at the last byte is longer */
     int64_t slots[AT_ONCE][STATES_MAX];   /* where the search for the n-gram begins */
-    uint16_t counts[AT_ONCE][STATES_MAX]; /* as in its slot; 0: the n-gram is unknown */
-    /* of the counts, starting at the byte before the stretch */
+    uint16_t counts[AT_ONCE][STATES_MAX]; /* the count as in its slot; 0: the n-gram is unknown */
+    /* logarithms of the counts, starting at the byte before the stretch */
     double logs[1 + AT_ONCE][STATES_MAX];
     /* log P(last byte | the bytes before it); -INFINITY: unknown */
     double values[AT_ONCE][STATES_MAX];
@@ -91,9 +91,9 @@ INLINE void find_slots(const unitok_ngram_model *model, int order, const uint8_t
     }
 }
 
-/* Reads the counts. If an n-gram is unknown, so is every longer one that begins or ends with it. So
- * the n-grams that end at the next byte can be at most one byte longer. Searches that cannot
- * succeed are skipped, which saves most lookups in text that is mostly unknown to the model. */
+/* Reads the counts. If an n-gram is unknown, so is every longer n-gram that begins or ends with it.
+ * Therefore, the n-grams that end at the next byte can be at most one byte longer. Searches that
+ * cannot succeed are skipped, which saves most lookups in text that the model hardly knows. */
 INLINE void find_counts(const unitok_ngram_model *model, int order, const uint8_t *text,
                         uint64_t bytes, stretch *s)
 {
@@ -165,8 +165,8 @@ INLINE uint8_t step(double *scores, int order, const double *value, int may_begi
         return route;
     }
     for (int k = 0; k < order; k++) sums[k] = before[k] + value[0];
-    /* A new piece may follow any state. Of equal sums, the one of the lowest state is taken, which
-     * the bits find without a branch. */
+    /* A new piece may follow any state. Of equal sums, the sum of the lowest state is taken; bit
+     * operations find it without a branch. */
     double best = sums[order - 1];
     for (int k = order - 2; k >= 0; k--) best = sums[k] > best ? sums[k] : best;
     uint64_t is_best = UINT64_C(1) << (order - 1);

@@ -2,7 +2,7 @@
  * see ngrams.h
  *
  * The n-grams arrive in order, so those with a common prefix are neighbours. The prefixes of the
- * last n-gram are a path of open sums. The sum of a prefix is complete when the next n-gram does
+ * last n-gram form a path of open sums. The sum of a prefix is complete when the next n-gram does
  * not begin with it:
  *
  *     abc 2      open: a 2, ab 2, abc 2
@@ -32,8 +32,8 @@ struct table_head {
     unitok_ngram_place after;
 };
 
-/* N-grams that occur less than min_count times are left out, except single bytes, which must always
- * have a probability. */
+/* N-grams that occur fewer than min_count times are left out, except single bytes, which must
+ * always have a probability. */
 int32_t unitok_ngram_model_new(int32_t order, uint64_t min_count, unitok_ngram_model **ret,
                                unitok_error *error)
 {
@@ -62,7 +62,8 @@ void unitok_ngram_model_free(unitok_ngram_model *model)
     mem_free(model);
 }
 
-/* The slots for n keys: a third stays empty, and at least one, so that every search ends. */
+/* The number of slots for n keys: a third of them, but at least one, stays empty, so that every
+ * search ends. */
 static int64_t slots_for(int64_t n) { return n + n / 2 + 2; }
 
 /* Before the tables are allocated, this is the memory that they will take, so that a caller can
@@ -163,8 +164,8 @@ static void put(unitok_ngram_model *model, uint64_t key, uint64_t count)
     model->waiting[model->n_waiting++] = (ngram_entry){key, count};
 }
 
-/* The sum of the first n bytes of the last n-gram is complete. Single bytes and pairs are indexes
- * of an array, because there are few of them. */
+/* Takes the first n bytes of the last n-gram, whose sum is complete. Single bytes and pairs are
+ * indexes of an array, because there are few of them. */
 static void complete(unitok_ngram_model *model, int n)
 {
     uint64_t count = model->counts[n], bytes = model->last >> (64 - 8 * n);
@@ -351,7 +352,7 @@ static int are_tables(const unitok_ngram_tables *tables, int order)
 }
 
 /* A damaged file can contain any tables. Only the termination of searches must be ensured; wrong
- * counts do no worse than give wrong probabilities. */
+ * counts merely cause wrong probabilities. */
 int32_t unitok_ngram_model_load(int32_t order, const unitok_ngram_tables *tables, double log_total,
                                 const double *logs, unitok_ngram_model **ret, unitok_error *error)
 {

@@ -181,7 +181,7 @@ static int grow(unitok_ngrams *ngrams)
     return 1;
 }
 
-/* Makes space for AT_ONCE more in each table; returns 0 if allocation fails. */
+/* Makes space for AT_ONCE more n-grams in each table; returns 0 if allocation fails. */
 static int reserve(unitok_ngrams *ngrams)
 {
     if (4 * (ngrams->n + AT_ONCE) > 3 * ngrams->n_slots && !grow(ngrams)) return 0;

@@ -1,4 +1,4 @@
-/* ngrams.h - byte n-grams as numbers, and tables of how often each was seen
+/* ngrams.h - represents byte n-grams as numbers, and counts them in tables
  *
  * Numbers are in the order of the bytes, and an n-gram comes before all n-grams that begin with it:
  *
@@ -28,7 +28,7 @@
 /* An entry of a second table: a number with a 64-bit count. */
 typedef struct ngram_entry {
     uint64_t key;   /* a number; 0: empty */
-    uint64_t count; /* or the bits of its logarithm, float64 */
+    uint64_t count; /* or the bits of the logarithm of the count, a float64 */
 } ngram_entry;
 
 /* The counts of one thread:

@@ -41,9 +41,9 @@ static int32_t take_symbols(unitok_segmenter *s, const unitok_segment_spec *spec
     for (int64_t i = 1; i < spec->n_symbols && !status; i++)
         if (spec->symbols[spec->symbol_offsets[i]] != s->first_byte) s->first_byte = -1;
     if (s->first_byte == space_symbol[0])
-        s->first_byte = -1; /* compact text has another byte for it */
-    /* In compact text a symbol with U+2581 begins with a space. For other text this costs only a
-     * lookup that fails. */
+        s->first_byte = -1; /* compact text uses a different byte for it */
+    /* In compact text a symbol that begins with U+2581 begins with a space. For other text this
+     * costs only a lookup that fails. */
     s->begins_symbol[SPACE_BYTE] |= s->begins_symbol[space_symbol[0]];
     trie_parts parts;
     if (!status)
@@ -54,13 +54,13 @@ static int32_t take_symbols(unitok_segmenter *s, const unitok_segment_spec *spec
     return status;
 }
 
-/* Stores the delimiter in the form of the text that is searched for it; returns 0 if allocation
+/* Stores the delimiter in the form of the text in which it is searched for; returns 0 if allocation
  * fails. */
 static int take_delimiter(unitok_segmenter *s, const uint8_t *delimiter, int64_t n_bytes)
 {
     if (n_bytes == 0) return 1;
     if (!utf8_is_valid(delimiter, n_bytes)) s->is_compact = 0;
-    /* Normalized text has no spaces, so a delimiter with one never occurs. */
+    /* Normalized text has no spaces, so a delimiter that contains a space never occurs. */
     if (s->is_compact && memchr(delimiter, SPACE_BYTE, (size_t)n_bytes)) return 1;
     s->delimiter = mem_alloc((size_t)n_bytes);
     if (!s->delimiter) return 0;

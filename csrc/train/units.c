@@ -89,12 +89,12 @@ static int count_parts(unitok_counter *counter, const uint8_t *unit, int64_t n_b
     return n_bytes == begin || counter_add(counter, unit + begin, n_bytes - begin, count) >= 0;
 }
 
-/* Replaces characters that the vocabulary will not contain by U+2585, which no piece contains. This
- * can make different units equal, so they are counted again:
+/* Replaces characters that the vocabulary will not contain with U+2585, which no piece contains.
+ * This can make different units equal, so they are counted again:
  *
  *     UNITOK_FOLD_CUT      the unit is cut at such characters, and its parts are counted; the text after it is dropped
- *     UNITOK_FOLD_STRIP    the text after it is dropped; copies (two marks) are added to the next unit
- *     UNITOK_FOLD_WHOLE    the text after it is kept, and folded too */
+ *     UNITOK_FOLD_STRIP    the text after the unit is dropped; copies (two marks) are added to the next unit
+ *     UNITOK_FOLD_WHOLE    the text after the unit is kept, and folded too */
 int32_t unitok_units_fold(const unitok_units *units, const uint8_t *keep, int32_t fold,
                           unitok_counter *counter, unitok_error *error)
 {
@@ -107,7 +107,7 @@ int32_t unitok_units_fold(const unitok_units *units, const uint8_t *keep, int32_
     uint8_t *buffer = mem_alloc((size_t)(3 * longest + 8));
     if (!buffer) return fail_memory(error);
     int ok = 1;
-    uint64_t copies = 0; /* of the next unit */
+    uint64_t copies = 0; /* the weight of copies, to be added to the next unit */
     for (int64_t i = 0; i < units->n && ok; i++) {
         if (units->counts[i] == 0) continue;
         const uint8_t *unit = units->data + units->offsets[i];
