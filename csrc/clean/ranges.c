@@ -53,7 +53,7 @@ static document compare_contexts(const unitok_anchors *anchors, const uint8_t *t
     return ret;
 }
 
-/* Appends a range, or joins it with the last one. */
+/* Appends a range, or merges it with the last range. */
 static int64_t append(int64_t *ranges, int64_t n, int64_t begin, int64_t end, int is_joined)
 {
     if (is_joined && n && begin <= ranges[2 * n - 1]) {

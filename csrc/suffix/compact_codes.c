@@ -13,8 +13,8 @@ enum { ROUNDS = 8, MAX_SUM = 255 * CODE_CLASSES };
 /* ------------------------------------------------------------------------------ one code ---- */
 
 /* Computes the lengths of a Huffman code for n >= 2 weights > 0. Joins the two lightest nodes until
- * one is left; n is at most 32, so a linear search finds them. Returns the length of the longest
- * codeword. */
+ * one node is left; n is at most 32, so a linear search finds them. Returns the length of the
+ * longest codeword. */
 static int huffman_lengths(const uint64_t *weights, int n, uint8_t *ret)
 {
     uint64_t weight[2 * CODE_CLASSES];

@@ -8,7 +8,7 @@
  * bits and are written with their first bit lowest, so the next CODE_BITS bits of a block select an
  * entry of a table, which holds up to four classes at once:
  *
- *     entry     | class | class | class | class | number of classes (3 bits) | bits they take (4 bits)
+ *     entry     | class | class | class | class | number of classes (3 bits) | number of bits (4 bits)
  *               0       5       10      15      20                           24
  */
 #pragma once

@@ -52,7 +52,7 @@ typedef struct decoded_text {
     int32_t id_bytes;
     const uint8_t *data;
     const int64_t *offsets;
-    /* The document's tokens, and how many bytes of the first one are not shown. */
+    /* The document's tokens, and the number of bytes of the first token that are not shown. */
     int64_t begin, end, dropped;
 } decoded_text;
 

@@ -94,7 +94,7 @@ enum level_pass {
  * All levels share one array, so each records where its own part ends. */
 typedef struct sort_level {
     int32_t pass;
-    int32_t type;       /* of the suffix at `at` */
+    int32_t type;       /* the type of the suffix at `at` */
     int32_t is_counted; /* the buckets hold what the pass needs */
     int32_t has_starts; /* the starts of all buckets are stored after the buckets */
     int32_t is_tight;   /* there is no bucket table: see sort_tight.h */

@@ -148,7 +148,7 @@ static int keep_pair(pair_counter *counters, int first, int n, const counted_pai
         n_positions += q->n_positions;
     }
     if (count < state->floor) return 1;
-    /* Each worker gets its part of the space, in share order. */
+    /* Each worker gets its part of the space, in the order of the shares. */
     int added = bpe_state_add(state, p->left - 1, p->right - 1, count, (uint32_t)n_positions,
                               &positions);
     for (int k = first; k < n && added == 1; k++) {

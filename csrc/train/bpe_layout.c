@@ -76,7 +76,7 @@ int layout_measure(bpe_layout *layout, int k, int64_t work, int64_t *ret_unit)
             *ret_unit = unit;
             return -2;
         }
-        /* One slot per character, and one for the 0 that ends the unit. */
+        /* A unit takes one slot per character, and one for the 0 that ends it. */
         int64_t n_slots = 1;
         int n_char;
         for (int64_t at = 0; at < n_bytes; at += n_char, n_slots++)

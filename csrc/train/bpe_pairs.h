@@ -80,7 +80,7 @@ typedef struct position_store {
     int64_t memory_bytes;
 } position_store;
 
-/* Space for n positions; NULL if allocation fails. */
+/* Returns space for n positions; NULL if allocation fails. */
 uint32_t *position_store_take(position_store *store, uint32_t n);
 /* Frees all blocks. The store is then empty and can be reused. */
 void position_store_free(position_store *store);

@@ -24,7 +24,7 @@ typedef struct bpe_replay {
 typedef struct replay_share {
     uint64_t *heap; /* the heap of one unit: merge << 32 | slot, smallest first */
     int64_t n_heap, heap_capacity;
-    int64_t at, end; /* the slot where the next unit begins; where the share ends */
+    int64_t at, end; /* the slot where the next unit begins, and the end of the share */
 } replay_share;
 
 int bpe_replay_init(bpe_replay *replay, uint32_t n_characters); /* 0 if allocation fails */

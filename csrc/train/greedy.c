@@ -381,7 +381,7 @@ int32_t unitok_greedy_end_source(unitok_greedy_counts *c, int64_t weight, int64_
     return UNITOK_OK;
 }
 
-/* Called by one thread when all others are done. */
+/* Called by one thread when all other threads are done. */
 int32_t unitok_greedy_merge(unitok_greedy_counts *into, const unitok_greedy_counts *from,
                             unitok_error *error)
 {

@@ -58,7 +58,7 @@ struct log_terms {
  * shares with the previous unit, except unknown edges.
  *
  *     n_edges[]             for each byte that is not shared: how many edges end after it
- *     pieces[], lengths[]   of these edges, in order; lengths in bytes
+ *     pieces[], lengths[]   the pieces and lengths in bytes of these edges, in order
  *
  * The first call writes them, and later calls read them and remove pieces that have been dropped.
  * Recording stops, and the trie is walked as before, when memory or max_bytes is exhausted. */
@@ -70,7 +70,7 @@ struct unitok_edges {
     int64_t n, capacity;
     int64_t max_bytes;
     enum edges_state { EDGES_NEW, EDGES_RECORDED, EDGES_GIVEN_UP } state;
-    int64_t position, at; /* the next of n_edges and of pieces to read */
+    int64_t position, at; /* the next entries of n_edges and of pieces to read */
 };
 
 /* exp(x) is a power of 2, times one of EXP_STEPS steps between two powers, times a polynomial of

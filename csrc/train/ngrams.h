@@ -77,11 +77,11 @@ struct unitok_ngram_model {
     int n_passes;
     /* [N_FEW]: counts of n-grams of one and two bytes, later their logarithms; log 0 if absent */
     uint64_t *few;
-    uint64_t *slots; /* of all lengths from 3 on */
+    uint64_t *slots; /* the slots of all lengths from 3 on */
     ngram_slots of[UNITOK_NGRAM_MAX_ORDER + 1];
     ngram_entry *large; /* [n_large_slots], open addressing: counts too large for a slot */
     int64_t n_large_slots, n_large;
-    uint64_t total; /* of all bytes, once the second pass has ended */
+    uint64_t total; /* the count of all bytes, once the second pass has ended */
     double log_total;
     const double *logs; /* [UNITOK_NGRAM_LOGS]: of 0, 1, 2, ... */
     /* The state of a pass: */

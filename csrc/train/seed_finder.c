@@ -102,7 +102,7 @@ INLINE uint64_t high_bits_of_zeros(uint64_t v)
     return (v - UINT64_C(0x0101010101010101)) & ~v & UINT64_C(0x8080808080808080);
 }
 
-/* Inverting the bytes turns an 0xFF into 0, which the trick above finds. The bytes after it belong
+/* Inverting the bytes turns an 0xFF into 0, which the mask above finds. The bytes after it belong
  * to other units and are set to 0, so that they do not count. */
 INLINE uint64_t head_at(const uint8_t *text)
 {
@@ -111,8 +111,8 @@ INLINE uint64_t head_at(const uint8_t *text)
     return swap_bytes(bytes);
 }
 
-/* Which byte of a head is its 0xFF; -1 if there is none. The heads are big-endian, so the first
- * byte of the text is the highest. */
+/* The index of the byte of a head that is 0xFF; -1 if there is none. The heads are big-endian, so
+ * the first byte of the text is the highest. */
 INLINE int end_in(uint64_t head)
 {
     /* Only zeros follow an 0xFF, so there is at most one, and its bit is the lowest. */

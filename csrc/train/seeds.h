@@ -11,7 +11,7 @@
  *     ASCII     a character and the byte after it     2
  *     2 bytes   a character                           2
  *     3 bytes   a character                           3
- *     U+2581    it and the byte after it              4
+ *     U+2581    U+2581 and the byte after it          4
  *     4 bytes   the first two bytes                   2
  *
  *     places    | of bucket 0 | of bucket 1 | ...    positions in the text, ascending in each bucket

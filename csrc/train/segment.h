@@ -44,7 +44,7 @@ struct line_end {
 };
 #define NO_ENTRY UINT32_MAX
 
-#define BUFFER_PADDING 16 /* bytes that can be read after what a buffer holds */
+#define BUFFER_PADDING 16 /* bytes that can be read after the contents of a buffer */
 struct buffer {
     uint8_t *bytes;
     int64_t capacity; /* including the padding */
@@ -76,7 +76,7 @@ struct unitok_segmenter {
     recent recent;
     struct line_end *ends;
     int64_t n_ends, ends_capacity;
-    splitter *splitter; /* with a pattern, which does all the work; otherwise NULL */
+    splitter *splitter; /* set if there is a pattern, which then does all the work */
     unitok_segment_stats stats;
 };
 
@@ -96,5 +96,5 @@ INLINE int64_t mark_bytes(const uint8_t *bytes, int64_t n_bytes)
     return n;
 }
 
-/* NULL, or what is wrong with a packed list of units: its offsets, or invalid UTF-8. */
+/* Returns NULL, or a message if a packed list of units has invalid offsets or invalid UTF-8. */
 const char *check_units(const unitok_units *units);

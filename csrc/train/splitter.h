@@ -12,7 +12,8 @@
 
 typedef struct splitter splitter;
 
-/* Counts in `counter`, which is complete after a flush; NULL if allocation fails. */
+/* Makes a splitter that counts in `counter`, which is complete after a flush; NULL if allocation
+ * fails. */
 splitter *splitter_new(const pattern *pattern, unitok_counter *counter);
 void splitter_free(splitter *s);
 int64_t splitter_memory_bytes(const splitter *s);

@@ -123,7 +123,7 @@ int32_t unitok_units_fold(const unitok_units *units, const uint8_t *keep, int32_
             ok = count_parts(counter, buffer, n, units->counts[i]);
             continue;
         }
-        /* After the unit come marks, perhaps a NUL, and at most one character. */
+        /* The unit is followed by marks, perhaps a NUL, and at most one character. */
         if (n_unit < n_all && fold == UNITOK_FOLD_WHOLE) {
             int64_t n_kept = n_unit + n_marks < n_all && unit[n_unit + n_marks] == 0 ? n_marks + 1
                                                                                      : n_marks;
@@ -212,7 +212,7 @@ int64_t unitok_units_merge(const unitok_units *a, const unitok_units *b, uint8_t
     return n;
 }
 
-/* The first scores of the pieces, in float32 as sentencepiece computes them. */
+/* Computes the first scores of the pieces, in float32 as in sentencepiece. */
 void unitok_log_shares(const uint64_t *counts, int64_t n, uint64_t sum, float *shares)
 {
     float log_sum = logf((float)sum);
