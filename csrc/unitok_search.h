@@ -35,7 +35,7 @@ typedef struct unitok_suffix unitok_suffix;
 /* The maximum length of a text with positions of 4 bytes: the sorter needs their top bit. */
 #define UNITOK_SUFFIX_MAX_32 2147483647
 
-/* Begins to sort text[0..n-1] into sa[0..n-1]; the sorter borrows both. sa need not be initialized,
+/* Begins to sort text[0..n-1] into sa[0..n-1]; the sorter keeps both. sa need not be initialized,
  * and becomes a suffix array only in the last step.
  *   symbol_bytes    1, 2 or 4
  *   n_symbols       if symbol_bytes is 4, all symbols are below it; at most 2^31; else ignored
@@ -286,7 +286,7 @@ typedef struct unitok_compact_builder unitok_compact_builder;
 #define UNITOK_COMPACT_MIN_CAPACITY 65536
 
 /* Begins to build a compact index of text[0..n-1], n <= UNITOK_SUFFIX_MAX_32, with suffix array
- * sa[0..n-1]. Borrows and overwrites both.
+ * sa[0..n-1]. Keeps and overwrites both arrays.
  *   symbol_bytes   1, 2 or 4
  *   n_symbols      all symbols are below it
  *   block          64 or 128 entries: 64 is faster and 6 % larger
@@ -313,7 +313,7 @@ int32_t unitok_compact_builder_step(unitok_compact_builder *builder, int64_t bud
                                     int64_t capacity, int64_t *ret_bytes, int32_t *ret_section,
                                     double *ret_progress, unitok_error *error);
 
-/* Opens image[0..n_bytes-1], a file in memory aligned to 8 bytes, and borrows it. Fails with
+/* Opens image[0..n_bytes-1], a file in memory aligned to 8 bytes, and keeps it. Fails with
  * UNITOK_ERROR_FORMAT if it is not a compact index. Checks what it reads: the footer and the starts
  * of the lists, 0.3 to 1 MB. Checksums are not verified. The rest may be hostile: answers are then
  * wrong, but nothing outside the image is read. Memory: 400 KB. */

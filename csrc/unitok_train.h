@@ -246,10 +246,10 @@ void unitok_log_shares(const uint64_t *counts, int64_t n, uint64_t sum, float *s
  *
  * After an error the trainer can only be freed. */
 typedef struct unitok_bpe_trainer unitok_bpe_trainer;
-/*   units      valid UTF-8 if there are rules; borrowed as long as shown above. Units of count 0
+/*   units      valid UTF-8 if there are rules; kept as long as shown above. Units of count 0
  *              are skipped
  *   keep       [0..0x10FFFF]: a character c with keep[c] == 0 ends a unit and belongs to none; NULL
- *              keeps all. Borrowed like the units
+ *              keeps all. Kept as long as the units
  *   n_workers  1..1024 */
 int32_t unitok_bpe_trainer_new(const unitok_rules *rules, const unitok_units *units,
                                const uint8_t *keep, int32_t n_workers, unitok_bpe_trainer **ret,
@@ -519,7 +519,7 @@ enum unitok_ngram_flags {
     UNITOK_NGRAM_LENIENT = 2
 };
 
-/* Cuts chunks into pieces and counts these in `counter`. Borrows model, counter and is_digit. */
+/* Cuts chunks into pieces and counts these in `counter`. Keeps model, counter and is_digit. */
 typedef struct unitok_ngram_cutter unitok_ngram_cutter;
 int32_t unitok_ngram_cutter_new(const unitok_ngram_model *model, unitok_counter *counter,
                                 const uint8_t *is_digit, int32_t flags, unitok_ngram_cutter **ret,
