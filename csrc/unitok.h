@@ -24,8 +24,8 @@
  *   - A packed list is `data` and `offsets[0..n]`: item i is data[offsets[i]..offsets[i + 1]).
  *     Documents, pieces and token sequences all have this shape. Offsets do not decrease, and
  *     offsets[0] >= 0.
- *   - A function that can fail returns an enum unitok_status and fills *error, which may be NULL,
- *     unless the status is UNITOK_OK. A new object is returned through `ret`, which a failure
+ *   - A function that can fail returns an enum unitok_status. Unless the status is UNITOK_OK, it
+ *     fills *error (error may be NULL). A new object is returned through `ret`, which a failure
  *     leaves unchanged.
  *   - Sizes in bytes are called n_bytes or capacity; other counts name what they count (n_docs).
  *     Ranges are written [first..last] or [begin..end).
@@ -59,14 +59,14 @@ enum unitok_status {
     UNITOK_ERROR_CAPACITY = 7,
     /* A document is longer than this model supports; `item` is the document. */
     UNITOK_ERROR_LENGTH = 8,
-    /* A pattern is invalid or not supported; `item` is its part, `position` a byte of the regex. */
+    /* A pattern is invalid or not supported; `item` is the part, `position` a byte of its regex. */
     UNITOK_ERROR_PATTERN = 9
 };
 
 typedef struct unitok_error {
     int32_t status;      /* an enum unitok_status */
-    int64_t item;        /* the invalid piece, document or id; -1 where that does not apply */
-    int64_t position;    /* the invalid byte or index; -1 where that does not apply */
+    int64_t item;        /* the invalid piece, document or id; -1 if there is none */
+    int64_t position;    /* the position of the invalid byte or id; -1 if there is none */
     const char *message; /* a static sentence: never NULL after a failure, never freed */
 } unitok_error;
 
@@ -143,9 +143,9 @@ enum unitok_model_flags {
     UNITOK_BYTES = 512,
     /* The text "<0x41>" matches the byte piece of that name (Hugging Face). */
     UNITOK_BYTE_PIECES_MATCH = 1024,
-    /* BPE with a list of merges (Hugging Face): all pieces except CONTROL match, BYTE_FALLBACK does
-     * not require all 256 byte pieces, and without an unknown piece unknown characters are dropped
-     * (with BYTES, bytes that are not pieces). MERGE_UNKNOWN is its fuse_unk. */
+    /* BPE with a list of merges (Hugging Face): all pieces except CONTROL match, and BYTE_FALLBACK
+     * does not require all 256 byte pieces. If there is no unknown piece, unknown characters are
+     * dropped (with BYTES: bytes that are not pieces). MERGE_UNKNOWN is Hugging Face's fuse_unk. */
     UNITOK_LISTED_MERGES = 2048,
     /* With LISTED_MERGES or BYTES: a text that is itself a piece becomes that piece. */
     UNITOK_IGNORE_MERGES = 4096,
@@ -164,8 +164,8 @@ typedef struct unitok_spec {
     const uint8_t *data;
     const int64_t *offsets;
     const int64_t *ids;
-    const double *scores;    /* NULL: all 0 */
-    const uint8_t *types;    /* enum unitok_piece_type; NULL: all NORMAL */
+    const double *scores;    /* NULL: all scores are 0 */
+    const uint8_t *types;    /* of enum unitok_piece_type; NULL: all pieces are NORMAL */
     const uint8_t *charsmap; /* SentencePiece's precompiled_charsmap; NULL: none */
     int64_t n_charsmap_bytes;
     const uint8_t *unknown_surface; /* the text that the unknown id decodes to; NULL: none */
@@ -185,14 +185,14 @@ typedef struct unitok_model_info {
     int64_t n_pieces;        /* pieces of every type */
     int64_t n_ids;           /* 1 + the largest id, including eod and fallback */
     int64_t eod_id;          /* end of document, or -1 */
-    int64_t fallback_id;     /* LONGEST: as in the spec; -1 where all 256 bytes are pieces */
+    int64_t fallback_id;     /* LONGEST: as in the spec; -1 if all 256 bytes are pieces */
     int64_t unknown_id;      /* the id of an unknown character, or -1 */
     int64_t max_piece_bytes; /* the length of the longest piece */
-    int64_t memory_bytes;    /* of the model, including the bytes given to unitok_model_load */
-    int64_t trie_bytes;      /* the part of it that the engine takes */
+    int64_t memory_bytes;    /* of the model, with the bytes given to unitok_model_load */
+    int64_t trie_bytes;      /* the share of memory_bytes that the engine takes */
     int32_t kind;            /* an enum unitok_kind */
     int32_t flags;           /* of enum unitok_model_flags */
-    int32_t id_bytes;        /* 2: ids are uint16_t; 4: uint32_t, if an id exceeds UNITOK_ID_MAX */
+    int32_t id_bytes;        /* 2: ids are uint16_t; 4: uint32_t, as one exceeds UNITOK_ID_MAX */
     int32_t engine;          /* an enum unitok_engine */
     int32_t cpu;             /* the enum unitok_cpu in use, never AUTO */
     /* normalized text stores U+2581 as one byte, a space, even with UNITOK_ENCODE_PREPARED */
@@ -201,8 +201,8 @@ typedef struct unitok_model_info {
     int32_t is_complete; /* unitok_model_complete has nothing left to do */
 } unitok_model_info;
 
-/* Builds a model, except for tables that only encoding needs and that unitok_model_complete can
- * build later.
+/* Builds a model, except for the tables that only encoding needs: unitok_model_complete builds
+ * these later.
  *   spec    no piece is empty; ids are 0..UNITOK_WIDE_ID_MAX and distinct, and so are the pieces
  *           that match text
  *   engine  an enum unitok_engine; only LONGEST supports HAT
@@ -222,9 +222,9 @@ int32_t unitok_model_new(const unitok_spec *spec, int32_t engine, int32_t cpu, u
 int32_t unitok_model_load(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu,
                           unitok_model **ret, unitok_error *error);
 
-/* Builds the tables that only encoding needs, which is most of the work, if they are missing. Only
- * UNITOK_ERROR_MEMORY is possible; the call can then be repeated. Only one thread at a time may
- * call it; others may meanwhile decode and look up pieces. */
+/* If the tables that only encoding needs are missing, builds them, which is most of the work. The
+ * only possible error is UNITOK_ERROR_MEMORY; the call can then be repeated. Only one thread at a
+ * time may call it; others may meanwhile decode and look up pieces. */
 int32_t unitok_model_complete(unitok_model *model, unitok_error *error);
 
 void unitok_model_free(unitok_model *model);
@@ -237,7 +237,7 @@ void unitok_model_get_info(const unitok_model *model, unitok_model_info *ret);
 int64_t unitok_model_save(const unitok_model *model, uint8_t *out, int64_t capacity);
 
 /* Where a native file stores its XXH64 (seed 0, little-endian u64), and the first byte that the
- * hash covers; it covers all bytes from there to the end. */
+ * hash covers. The hash covers all bytes from there to the end of the file. */
 #define UNITOK_NATIVE_CHECKSUM_AT 16
 #define UNITOK_NATIVE_CHECKED_FROM 24
 
@@ -253,7 +253,7 @@ int32_t unitok_model_piece_type(const unitok_model *model, int64_t id);
 void unitok_model_pieces(const unitok_model *model, const uint8_t **ret_data,
                          const uint32_t **ret_offsets);
 
-/* Returns the id of exactly these bytes, or -1. LONGEST: one walk; other kinds: O(n_ids). */
+/* Returns the id of the piece with these bytes, or -1. LONGEST: one walk; other kinds: O(n_ids). */
 int64_t unitok_model_find(const unitok_model *model, const uint8_t *piece, int64_t n_bytes);
 
 /* Returns the spec that the model was built from, owned by the model; NULL for LONGEST. */
@@ -267,8 +267,9 @@ const unitok_spec *unitok_model_spec(const unitok_model *model);
  *   out, capacity  if capacity is too small, nothing is written to out
  * byte_offsets[n_docs] is the size of the result, even if it did not fit. An eod id without a piece
  * decodes to nothing, a fallback id to U+FFFD. Models that normalize decode as SentencePiece does
- * (U+2581 to a space, byte pieces to their bytes), but without its denormalizer. UNITOK_ERROR_ID
- * names the first id that is out of range or has no piece. O(n_ids + bytes of the result). */
+ * (U+2581 to a space, byte pieces to their bytes), but do not apply its denormalizer.
+ * UNITOK_ERROR_ID names the first id that is out of range or has no piece. O(n_ids + bytes of the
+ * result). */
 int32_t unitok_decode_batch(const unitok_model *model, const void *ids, const int64_t *id_offsets,
                             int64_t n_docs, int32_t drop_last, const uint8_t *separator,
                             int64_t n_separator_bytes, uint8_t *out, int64_t capacity,
@@ -287,7 +288,7 @@ int64_t unitok_decode(const unitok_model *model, const void *ids, int64_t n_ids,
 /* The other results of unitok_proto_read, besides the arrays. */
 typedef struct unitok_proto {
     int64_t n_rest_bytes;
-    int64_t charsmap_at, n_charsmap_bytes; /* in the file; 0 and 0 if it has none */
+    int64_t charsmap_at, n_charsmap_bytes; /* in the file; 0 and 0 if the file has no charsmap */
     int64_t unknown_id;                    /* of the piece of type UNKNOWN, or -1 */
     int32_t n_byte_pieces;                 /* how many of <0x00> to <0xFF> are pieces */
     int32_t has_texts;                     /* a piece is NORMAL, USER_DEFINED or UNUSED */
@@ -307,8 +308,8 @@ typedef struct unitok_proto {
  *
  * Returns the number of pieces; -1 if something is not exactly as SentencePiece writes it, in which
  * case protobuf may still be able to read the file; -2 if an allocation failed. Causes of -1: a
- * piece that is empty, too long, or the same as another; a NUL in a piece; a second unknown piece;
- * an invalid byte piece; an unknown field; malformed data. O(n_bytes). */
+ * piece that is empty, too long, or equal to an earlier one; a NUL in a piece; a second unknown
+ * piece; an invalid byte piece; an unknown field; malformed data. O(n_bytes). */
 int64_t unitok_proto_read(const uint8_t *bytes, int64_t n_bytes, uint8_t *pieces, int64_t *offsets,
                           float *scores, uint8_t *types, uint8_t *rest, unitok_proto *ret);
 
@@ -316,13 +317,13 @@ int64_t unitok_proto_read(const uint8_t *bytes, int64_t n_bytes, uint8_t *pieces
 
 /* SentencePiece's normalization, exactly as in sentencepiece 0.2.3. At every position, the longest
  * user-defined symbol is copied; otherwise the longest key of the charsmap is replaced; otherwise
- * one character is copied, or U+FFFD written for a byte that does not begin a valid character. Then
- * the whitespace rules of enum unitok_model_flags apply. The result has one of two forms:
+ * one character is copied, or U+FFFD is written for a byte that does not begin a valid character.
+ * Then the whitespace rules of enum unitok_model_flags apply. The result has one of two forms:
  *
  *   verbatim  byte for byte what sentencepiece returns
- *   compact   with UNITOK_ESCAPE_WHITESPACES, every U+2581, including those of the text, is one
- *             byte, a space; without that flag the same as verbatim. Only available if all
- *             replacements and symbols are valid UTF-8. */
+ *   compact   with UNITOK_ESCAPE_WHITESPACES, every U+2581, even one from the original text,
+ *             becomes one byte, a space; without that flag, the same as verbatim. Only available if
+ *             all replacements and symbols are valid UTF-8. */
 typedef struct unitok_normalizer unitok_normalizer;
 
 typedef struct unitok_normalizer_info {
@@ -409,13 +410,13 @@ enum unitok_json_error {
     UNITOK_JSON_TRAILING = 10,   /* something follows the object */
     UNITOK_JSON_DEPTH = 11,      /* objects and arrays are nested more than 512 deep */
     UNITOK_JSON_NO_OBJECT = 12,  /* the line does not begin with { */
-    /* the line is JSON, but: */
+    /* the line is valid JSON, but: */
     UNITOK_JSON_MISSING = 13,    /* it has no text; no byte is wrong */
     UNITOK_JSON_NOT_STRING = 14, /* the member with the last name is not a string */
     UNITOK_JSON_NOT_OBJECT = 15, /* the member with name `detail` of the path is not an object */
     UNITOK_JSON_SURROGATE = 16,  /* the text contains the lone surrogate `detail` */
     UNITOK_JSON_UTF8 = 17,       /* the text is invalid UTF-8 */
-    UNITOK_JSON_TOO_LONG = 18    /* it is longer than max_line_bytes; no byte is wrong */
+    UNITOK_JSON_TOO_LONG = 18    /* the line is longer than max_line_bytes; no byte is wrong */
 };
 
 /* How far lines have been read. Initialize to zeros. */
@@ -446,9 +447,9 @@ int32_t unitok_json_read(int32_t cpu, const uint8_t *lines, int64_t n_bytes, con
                          uint8_t *out, int64_t *offsets, int64_t max_docs,
                          unitok_json_place *place);
 
-/* Counts lines: ret->n_docs of them have a text or are invalid, the others are blank. ret->at is
- * the end of the last one. Text after the last newline counts as a line only if at_end is 1.
- * O(n_bytes). */
+/* Counts lines: ret->n_docs of them contain a text or are invalid, and the others are blank.
+ * ret->at is the end of the last one. Text after the last newline counts as a line only if at_end
+ * is 1. O(n_bytes). */
 void unitok_json_count(const uint8_t *lines, int64_t n_bytes, int64_t max_line_bytes,
                        int32_t at_end, unitok_json_place *ret);
 
@@ -457,13 +458,14 @@ void unitok_json_count(const uint8_t *lines, int64_t n_bytes, int64_t max_line_b
  *   text    [0..n_bytes-1]
  *   bounds  [0..n_bytes / 2]: merge k is text[bounds[2k]..bounds[2k + 2]), and its right side begins
  *           at bounds[2k + 1]
- * Returns the bytes of the list, or 0 if it is invalid or unusual. O(n_bytes). */
+ * Returns the size of the list in json, or 0 if the list is invalid or unusual. O(n_bytes). */
 int64_t unitok_json_merges(const uint8_t *json, int64_t n_bytes, uint8_t *text, int64_t *bounds,
                            int64_t *ret_n_merges);
 
 /* Finds merges in a packed list of pieces: ret[0..n_merges-1] are the indices of their left sides,
  * ret[n_merges..] of their right sides, ret[2 * n_merges..] of both together.
- * UNITOK_ERROR_VOCABULARY: a part of merge `item` is not a piece. O(bytes). */
+ * UNITOK_ERROR_VOCABULARY: a side of merge `item`, or both sides together, are not a piece.
+ * O(bytes). */
 int32_t unitok_find_merges(const uint8_t *data, const int64_t *offsets, int64_t n_pieces,
                            const uint8_t *text, const int64_t *bounds, int64_t n_merges,
                            int64_t *ret, unitok_error *error);
@@ -474,8 +476,8 @@ int32_t unitok_find_merges(const uint8_t *data, const int64_t *offsets, int64_t 
 int32_t unitok_is_normal(const uint8_t *text, int64_t n_bytes, int32_t with_compatibility);
 
 /* Returns 1 if text[0..at-1] and text[at..n_bytes-1], 0 < at < n_bytes, can be normalized
- * independently, whatever follows, and at least `reach` bytes on both sides are in that form. May
- * return 0 even if both are true. */
+ * independently, whatever follows, and at least `reach` bytes on both sides of the cut are already
+ * in that form. May return 0 even if both conditions hold. */
 int32_t unitok_is_normal_around(const uint8_t *text, int64_t n_bytes, int64_t at, int64_t reach,
                                 int32_t with_compatibility);
 
@@ -536,9 +538,9 @@ int64_t unitok_pattern_memory_bytes(const unitok_pattern *pattern);
 int64_t unitok_pattern_split(const unitok_pattern *pattern, const uint8_t *text, int64_t n_bytes,
                              int64_t *offsets, int64_t capacity);
 
-/* Returns the last position of a text where a piece ends whatever follows the text, and where
- * dividing the text does not change the pieces on either side; 0 if there is none. O(bytes after
- * it). */
+/* Returns the last position in a text at which a piece ends, whatever follows the text, and at
+ * which dividing the text does not change the pieces on either side; 0 if there is none. O(bytes
+ * after that position). */
 int64_t unitok_pattern_last_cut(const unitok_pattern *pattern, const uint8_t *text,
                                 int64_t n_bytes);
 
@@ -566,8 +568,8 @@ typedef struct unitok_state {
 void unitok_state_save(const unitok_state *state, uint8_t *out);
 
 /* Reads a state that unitok_state_save wrote. UNITOK_ERROR_FORMAT, and *ret unchanged, if the bytes
- * are not a valid state. A state that was read without an error is safe to use for encoding,
- * whatever the bytes are. */
+ * are not a valid state. Once read without an error, a state is safe to use for encoding, whatever
+ * the bytes are. */
 int32_t unitok_state_load(const uint8_t *bytes, int64_t n_bytes, unitok_state *ret,
                           unitok_error *error);
 
@@ -576,8 +578,8 @@ enum unitok_encode_flags {
     UNITOK_ENCODE_OPEN_END = 1,
     /* The first document continues the previous batch, from a point that unitok_split returned. */
     UNITOK_ENCODE_OPEN_START = 2,
-    /* Documents are already normalized: they are UTF-8, and compact if the model is. A compact
-     * model then needs a capacity of 3 ids per byte. */
+    /* Documents are already normalized: they are valid UTF-8, and compact if the model is. A
+     * compact model then needs a capacity of 3 ids per byte. */
     UNITOK_ENCODE_PREPARED = 4
 };
 
@@ -619,8 +621,8 @@ int32_t unitok_encode_sections(const unitok_model *model, unitok_scratch *scratc
 /* How to choose at random among the ways to divide a text into pieces. Unigram models support the
  * first three methods, BPE models the last. */
 enum unitok_sample_method {
-    UNITOK_SAMPLE_LATTICE = 0, /* any path, p ~ exp(alpha * score): subword regularization */
-    UNITOK_SAMPLE_NBEST = 1,   /* one of the n_best best paths, p ~ exp(alpha * score) */
+    UNITOK_SAMPLE_LATTICE = 0, /* any path, with p ~ exp(alpha * score): subword regularization */
+    UNITOK_SAMPLE_NBEST = 1,   /* one of the n_best best paths, with p ~ exp(alpha * score) */
     UNITOK_SAMPLE_VITERBI = 2, /* BytePiece's Viterbi sampling as first published; alpha > 0 */
     UNITOK_SAMPLE_DROPOUT = 3  /* each merge is skipped with probability alpha, 0..1 */
 };
@@ -648,7 +650,7 @@ int32_t unitok_sample_batch(const unitok_model *model, unitok_scratch *scratch,
 /* A token and its place in the text. */
 typedef struct unitok_span {
     int64_t id;
-    int64_t begin, end; /* in the text, in bytes: SentencePiece's offsets */
+    int64_t begin, end; /* its range in the text, in bytes: SentencePiece's offsets */
     int64_t piece_end;  /* in the normalized text; the next piece begins there */
 } unitok_span;
 

@@ -21,8 +21,8 @@ void unitok_test_free(void *p);
 #endif
 
 /* Like mem_zalloc(1, n_bytes), for memory that is read at random positions before it is written. A
- * page of fresh zeros costs one page fault when it is first read and another when it is first
- * written. Writing a byte to each page saves the first. */
+ * page of fresh zeros costs one page fault at the first read and a second one at the first write.
+ * Writing a byte to each page beforehand saves the first of these. */
 static inline void *mem_zalloc_touched(size_t n_bytes)
 {
     volatile unsigned char *p = mem_zalloc(1, n_bytes);

@@ -64,8 +64,8 @@ INLINE uint16_t load_u16(const uint8_t *p)
     return v;
 }
 
-/* Reverses the order of the bytes, so that the first byte in memory becomes the most
- * significant. */
+/* Reverses the order of the bytes, so that the byte that was first in memory becomes the most
+ * significant one. */
 INLINE uint64_t swap_bytes(uint64_t v)
 {
 #if defined(__GNUC__) || defined(__clang__)

@@ -13,7 +13,7 @@ static int x86_has(int32_t level)
     __cpuid(leaf, 0);
     if (leaf[0] < 7) return level <= UNITOK_CPU_SSE2;
     __cpuid(leaf, 1);
-    /* without OSXSAVE the system does not save wide registers */
+    /* OSXSAVE not set: the system does not save wide registers */
     if (!(leaf[2] >> 27 & 1)) return level <= UNITOK_CPU_SSE2;
     unsigned long long saved = _xgetbv(0);
     __cpuidex(leaf, 7, 0);
@@ -41,8 +41,8 @@ static int x86_has(int32_t level)
 }
 #endif
 
-/* Levels of other processors count as unsupported, so a setting that names one is an error instead
- * of a silent fallback. */
+/* Levels of other processor families count as unsupported, so a setting that names one is an error
+ * instead of a silent fallback. */
 int32_t unitok_cpu_supported(int32_t cpu)
 {
     if (cpu == UNITOK_CPU_PORTABLE) return 1;

@@ -8,7 +8,7 @@
 #include "ground/alloc.h"
 #include "ground/common.h"
 
-/* Gives an array exactly this capacity. */
+/* Sets the capacity of an array to exactly `capacity`. */
 static inline int resize(void *items, int64_t capacity, size_t item_bytes)
 {
     void *p;

@@ -1,4 +1,4 @@
-/* pages.h - calls about pages of memory, where the system has them */
+/* pages.h - requests to the system about pages of memory, where it supports them */
 #pragma once
 
 #include "ground/common.h"
@@ -6,16 +6,16 @@
 /* The size of a huge page on x86-64, and on ARM64 with pages of 4 KiB. */
 #define HUGE_PAGE_BYTES (INT64_C(1) << 21)
 
-/* Requests huge pages for memory that has not been touched yet, in the part of p[0..n_bytes-1] that
- * consists of complete huge pages. A page fault costs 0.5 to 4 us, so touching a table of 12 MB in
- * pages of 4 KiB takes longer than encoding a megabyte of text, and each access can miss the TLB.
- * Only Linux has such a call; elsewhere, or if it fails, the pages stay as they are. */
+/* Requests huge pages for memory that has not been touched yet, for the complete huge pages in
+ * p[0..n_bytes-1]. A page fault costs 0.5 to 4 us, so touching a table of 12 MB in pages of 4 KiB
+ * takes longer than encoding a megabyte of text, and each access can miss the TLB. Only Linux has
+ * such a call; elsewhere, or if it fails, the pages stay as they are. */
 void pages_prefer_huge(void *p, int64_t n_bytes);
 
 /* Requests that the pages of p[0..n_bytes-1], part of a mapped file, be read from disk while the caller
- * does something else. Takes about a microsecond if they are in memory. */
+ * does something else. Takes about a microsecond if the pages are already in memory. */
 void pages_read_ahead(const void *p, int64_t n_bytes);
 
 /* How often this thread has waited for a page to be read from disk; always 0 if the system does not
- * tell. */
+ * report this. */
 int64_t pages_waited(void);

@@ -5,9 +5,10 @@
  * function of the key and of a counter, the position in the normalized text at which the decision
  * is made:
  *
- *     key      of a document: mixed from (seed, input ordinal, document number), one after the other
+ *     key      of a document: (seed, input ordinal, document number), mixed in one after the other
  *     stream   of a counter: SplitMix64's state at the counter, key + (counter + 1) * gamma, half mixed
- *     draws    stream = stream * 0xD1342543DE82EF95 + 1 for each draw, which is its high 53 bits
+ *     draws    stream = stream * 0xD1342543DE82EF95 + 1 for each draw; the draw is the high 53 bits
+ *              of stream
  *
  * SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014, with the
  * finalizer "Mix13" of Stafford. The multiplier: Steele, Vigna, "Computationally easy, spectrally

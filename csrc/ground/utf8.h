@@ -13,12 +13,12 @@
 
 #include "ground/common.h"
 
-/* Bytes 80..BF: they never begin a character, so a character boundary can be found from any
+/* Bytes 80..BF: they never begin a character, so the next character boundary can be found from any
  * position. */
 INLINE int is_continuation(uint8_t byte) { return (byte & 0xC0) == 0x80; }
 
-/* The length of the character whose first byte is `lead`. A continuation byte counts as one
- * character, so that a walk over invalid text always advances. */
+/* The length of the character whose first byte is `lead`. A continuation byte counts as a character
+ * of one byte, so that a walk over invalid text always advances. */
 INLINE int char_bytes(uint8_t lead)
 {
     return lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
@@ -68,7 +68,7 @@ INLINE uint32_t utf8_at(const uint8_t *text, int64_t n_bytes)
     return n ? utf8_code_point(text, n) : UTF8_INVALID;
 }
 
-/* The size of that character; 1 for an invalid byte. */
+/* The size of the character that utf8_at returns; 1 for an invalid byte. */
 INLINE int64_t utf8_bytes_at(const uint8_t *text, int64_t n_bytes)
 {
     int n = utf8_length(text, n_bytes);
@@ -104,7 +104,7 @@ INLINE int utf8_encode(uint32_t code_point, uint8_t ret[4])
     return n;
 }
 
-/* Whether text[0..n_bytes-1] consists of complete characters, by the definition above;
+/* Whether text[0..n_bytes-1] consists of complete characters, as defined at the top of this file;
  * text/utf8_check.h is faster. */
 INLINE int utf8_is_valid(const uint8_t *text, int64_t n_bytes)
 {

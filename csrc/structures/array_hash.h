@@ -21,7 +21,7 @@
  * hashed, so one pass over the text gives the hashes of all lengths, and all keys of LONG_BYTES or
  * more that can match are in one slot: a key of 1 MiB costs no more probes than one of 63 bytes.
  *
- * The owner limits the size of a table, and so the cost of colliding keys. A table never holds the
+ * The owner of a table limits its size, and so the cost of colliding keys. A table never holds the
  * empty key. */
 #pragma once
 

@@ -8,8 +8,8 @@
 #define BITS 64 /* in a word */
 
 typedef struct placing {
-    uint64_t *used, *bases; /* bit sets: slots with a child; bases of nodes */
-    int64_t n_words;        /* of each; a search can always read LABELS bits beyond its word */
+    uint64_t *used, *bases; /* bit sets: the slots that contain a child; the bases of nodes */
+    int64_t n_words;        /* of each set; a search can always read LABELS bits beyond its word */
     int64_t from;           /* the lowest child of the next node is not placed below this slot */
     int64_t n_reserved, max_slots;
 } placing;
@@ -41,12 +41,12 @@ INLINE uint64_t bits_from(const uint64_t *bits, int64_t at)
     return bits[at / BITS] >> shift | (bits[at / BITS + 1] << 1) << (63 - shift);
 }
 
-/* Finds and reserves a base for which the slots of all labels are free. It tests the 64 bases of a
- * word at a time: for each label, the slots of these bases are 64 consecutive bits.
+/* Finds and reserves a base at which the slots of all labels are free. It tests 64 bases at a time,
+ * one word: for each label, the slots that these bases give are 64 consecutive bits.
  *
  *     base     . . . 1 . . 1 .        bases of other nodes
  *     used     0 1 1 0 0 1 0 0        the slots base + c of the first label
- *     used     1 0 0 0 0 0 1 0        those of the second
+ *     used     1 0 0 0 0 0 1 0        the slots of the second label
  *     taken    1 1 1 1 0 1 1 0        the lowest 0 is the base
  *
  * The next search begins in the word in which this one ended. Nodes that are consecutive in the

@@ -15,14 +15,14 @@
  * array is empty, and nodes with one child fill the holes that they leave.
  *
  * trie.h uses XOR instead of addition, which keeps all children of a node in one block of 256
- * slots. Here labels have 16 bits, so such a block would be the complete array. */
+ * slots. Here a label has 16 bits, so such a block would be the complete array. */
 #pragma once
 
 #include "ground/common.h"
 
 /* Finds a base for each of n_nodes nodes: node k has the labels labels[offsets[k]..offsets[k + 1]),
- * all different, in any order. bases[k] becomes 0 for a node without labels; all other bases are
- * different and above 0. Slots below n_reserved are left free. *ret_n_slots is 1 + the last slot in
+ * all distinct, in any order. bases[k] becomes 0 for a node without labels; all other bases are
+ * distinct and above 0. Slots below n_reserved are left free. *ret_n_slots is 1 + the last slot in
  * use, at least n_reserved.
  *
  * Returns 1, or 0 if allocation fails, or -1 if max_slots slots are not enough, which happens only

@@ -5,7 +5,7 @@
  *    |            children[256], one for each next byte:
  *    |
  *    +- 00..1F -> container              hybrid: several bytes share one array hash; the keys include the byte
- *    +- 20     -> branch " the"          all keys below begin with " the"; has the value of the key " the"
+ *    +- 20     -> branch " the"          all keys below begin with " the"; holds the value of the key " the"
  *    |             +- 20..6D -> container { " cat", " dog", "m" }
  *    |             +- 6E     -> container { "n", "nce" }              pure: one byte of its own
  *    |             +- 6F..FF -> NULL
@@ -15,7 +15,8 @@
  *   - The part of a key that a child stores begins with the byte that leads to the child. So the prefix of every branch
  *     except the root is not empty and begins with that byte, and containers never hold an empty key.
  *   - A container is children[low..high] of its parent: all of these and no others.
- *   - Every key below a branch contains its prefix and is longer; if a key ends at the branch, the branch has its value.
+ *   - Every key below a branch contains its prefix and is longer; if a key ends at the branch, the
+ *     branch holds its value.
  *
  * A container that is full when a key is added is burst: into containers for smaller ranges of
  * first bytes; or, if all its keys share their first byte, into a branch whose prefix is their
@@ -27,9 +28,10 @@
 #include "structures/array_hash.h"
 #include "unitok_train.h"
 
-/* Limits of a container. Large containers mean few levels and fast lookups, but more keys make keys
- * chosen to collide more expensive, and a burst copies all keys. Bytes are limited as well, so that
- * long keys with a common prefix do not accumulate. Speed hardly changes around these values. */
+/* Limits of a container. Large containers mean few levels and fast lookups, but the more keys a
+ * container has, the more expensive are keys that were chosen to collide, and a burst copies all
+ * keys. Bytes are limited as well, so that long keys with a common prefix do not accumulate. Speed
+ * hardly changes around these values. */
 #define CONTAINER_KEYS_MAX 1024
 #define CONTAINER_BYTES_MAX 65536
 
@@ -66,7 +68,8 @@ INLINE size_t branch_bytes(const struct branch *branch)
     return sizeof *branch + branch->n_prefix_bytes;
 }
 
-/* A container is the child of all bytes of its range, so a lookup needs no search for the range. */
+/* A container is the child for every byte in its range, so a lookup need not search for the
+ * range. */
 INLINE void set_children(struct branch *parent, int low, int high, struct node *child)
 {
     for (int i = low; i <= high; i++) parent->children[i] = child;

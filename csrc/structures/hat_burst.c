@@ -5,7 +5,8 @@
 
 #include "ground/alloc.h"
 
-/* Counting sort by first byte: the items of byte b go to sorted[starts[b]..starts[b + 1]). */
+/* Counting sort by first byte: items that begin with byte b go to sorted[starts[b]..starts[b +
+ * 1]). */
 static void sort_by_byte(const struct array_item *items, size_t n_items, struct array_item *sorted,
                          size_t *starts)
 {
@@ -18,8 +19,8 @@ static void sort_by_byte(const struct array_item *items, size_t n_items, struct 
 }
 
 /* Returns the last byte of the range that begins at `low`: the longest one whose keys fill at most
- * half a container, or `low` alone. Only half, because a nearly full container would soon be burst
- * again. */
+ * half a container, or `low` alone. The limit is only half because a nearly full container would
+ * soon be burst again. */
 static int range_end(const struct array_item *sorted, const size_t *starts, int low, int high)
 {
     size_t n_bytes = 0;
@@ -33,8 +34,8 @@ static int range_end(const struct array_item *sorted, const size_t *starts, int 
     return high;
 }
 
-/* Fills children[low..high] of the parent, whose old values are no longer needed, with
- * containers of the items, and with NULL where no key begins.
+/* Fills children[low..high] of the parent, whose old values are no longer needed, with containers
+ * of the items, and with NULL for bytes with which no key begins.
  *
  *     items sorted by first byte     a a a b c c | d d d d d d | f
  *     containers                     children[a..c] children[d] children[e..high]
@@ -95,10 +96,10 @@ static struct branch *branch_of(unitok_hat *hat, struct array_item *items, size_
     return branch;
 }
 
-/* Two cases. If the keys have different first bytes, containers for ranges of them replace the full
- * one. If all have the same first byte, the range cannot be divided: a branch replaces the
- * container. Its prefix is the longest common prefix of the keys, so the keys are divided by the
- * byte after that.
+/* Two cases. If the keys have different first bytes, containers for ranges of first bytes replace
+ * the full one. If all keys have the same first byte, the range cannot be divided: a branch
+ * replaces the container. Its prefix is the longest common prefix of the keys, so the keys are
+ * divided by the byte after that.
  *
  *     container { " cat", " cow", " dog" }      ->     branch " " -> containers { "cat", "cow" } { "dog" }
  *

@@ -1,5 +1,5 @@
-/* hat_walk.c - the keys of a HAT-trie in byte order, in batches; containers are sorted as the walk
- * reaches them
+/* hat_walk.c - lists the keys of a HAT-trie in byte order, in batches; containers are sorted as the
+ * walk reaches them
  *
  *   path      "the"  " the quick"          the prefixes of the branches on the stack, concatenated
  *   stack     root -> branch -> branch     each with the child to visit next, and where its prefix ends in the path
@@ -69,8 +69,8 @@ static int enter_container(unitok_hat_walk *walk, const struct array_hash *conta
     return 1;
 }
 
-/* Restricts the walk to the top branch and everything below it. The path keeps the prefixes
- * above. */
+/* Restricts the walk to the top branch and everything below it. The path keeps the prefixes of the
+ * branches above. */
 static void begin_at_top(unitok_hat_walk *walk, int next)
 {
     walk->stack[0] = walk->stack[walk->n_frames - 1];
@@ -79,8 +79,8 @@ static void begin_at_top(unitok_hat_walk *walk, int next)
 }
 
 /* Descends to the subtree of all keys with the prefix, or leaves the stack empty if there are none.
- * The prefix can end inside a branch's own prefix, or inside the keys of a container, of which only
- * those that match are then listed. Returns 0 if an allocation fails. */
+ * The prefix can end inside a branch's own prefix, or inside the keys of a container; then only
+ * those of its keys that match are listed. Returns 0 if an allocation fails. */
 static int seek(unitok_hat_walk *walk, const struct branch *branch, const uint8_t *prefix,
                 size_t n_bytes)
 {

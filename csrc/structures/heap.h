@@ -8,9 +8,9 @@
  *     keys      | 0 | 1  2  3  4 | 5  6  7  8 | 9 10 11 12 | ...
  *               top  its children  those of 1   those of 2
  *
- * Four children instead of two halve the depth, and with it the cache misses; the four are
- * adjacent. The key itself is written once, at the end: until then its place is a hole that moves
- * down. */
+ * Four children instead of two halve the depth, and with it the number of cache misses, because the
+ * four are adjacent. The key itself is written once, at the end: until then there is a hole, which
+ * moves down. */
 static inline void heap_sink(uint64_t *keys, int64_t n, int64_t at)
 {
     uint64_t key = keys[at];
@@ -27,13 +27,14 @@ static inline void heap_sink(uint64_t *keys, int64_t n, int64_t at)
 }
 
 /* Turns any n keys into a heap: each inner node sinks, the last one first, so that the subtrees
- * below it are already heaps. O(n), where n pushes would take O(n log n). */
+ * below it are already heaps. O(n), whereas n pushes would take O(n log n). */
 static inline void heap_make(uint64_t *keys, int64_t n)
 {
     for (int64_t k = (n + 2) / 4 - 1; k >= 0; k--) heap_sink(keys, n, k);
 }
 
-/* `keys` must have space for one more. The hole moves up until its parent is not larger. */
+/* Adds a key; `keys` must have space for one more. The hole moves up until its parent is not
+ * larger. */
 static inline void heap_push(uint64_t *keys, int64_t *io_n, uint64_t key)
 {
     int64_t at = (*io_n)++;

@@ -31,8 +31,8 @@ static int enter_all(string_table *t, int64_t n, const uint8_t *take, int64_t *r
 }
 
 /* The factors are a fixed list, so the same strings give the same table in every process, which
- * would not be true of a random seed. The author of a hostile file would have to find strings that
- * collide for all FACTORS_MAX factors at once. */
+ * would not be the case with a random seed. The author of a hostile file would have to find strings
+ * that collide for all FACTORS_MAX factors at once. */
 int32_t string_table_build(string_table *t, const uint8_t *data, const int64_t *offsets, int64_t n,
                            const uint8_t *take, int64_t *ret_twice, unitok_error *error)
 {

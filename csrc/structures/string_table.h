@@ -11,10 +11,10 @@
  * A hash only says where to look: if the tag, its low 32 bits, matches, the bytes are always
  * compared.
  *
- * F is the first number in a fixed list with which every string is within STRING_TABLE_PROBES slots
- * of its place. So a file whose strings were chosen to collide costs no more than any other, and
- * the same strings always give the same table. (The modulus is a prime: modulo 2^64 there are
- * strings that collide for every F.) */
+ * F is the first number in a fixed list that puts every string within STRING_TABLE_PROBES slots of
+ * its place. So a file whose strings were chosen to collide costs no more than any other, and the
+ * same strings always give the same table. (The modulus is a prime: modulo 2^64 there are strings
+ * that collide for every F.) */
 #pragma once
 
 #include "ground/common.h"
@@ -23,7 +23,7 @@
 #define STRING_TABLE_PROBES 256
 
 typedef struct string_table {
-    /* borrowed, like offsets: string k is data[offsets[k]..offsets[k + 1]) */
+    /* borrowed, as is offsets: string k is data[offsets[k]..offsets[k + 1]) */
     const uint8_t *data;
     const int64_t *offsets;
     uint64_t *slots; /* [0..1 << n_bits) */

@@ -1,8 +1,8 @@
 /* suffix_links.h - the failure links of Aho and Corasick's automaton, for the nodes of a trie
  *
  * The suffix of a node is the longest proper suffix of its string that is also a node; if no child
- * of a node matches the next byte of a text, the search continues at its suffix. It is found
- * through the suffix of the parent, which is shorter, so nodes are visited in order of depth:
+ * of a node matches the next byte of a text, the search continues at its suffix. The suffix is
+ * found through that of the parent, which is shorter, so nodes are visited in order of depth:
  *
  *     pieces  "she" "he" "ers"       visited   s h e | sh he er | she ers
  *                                    suffix    . . .   h  e  .    he  s          . is the root
@@ -16,13 +16,13 @@ typedef struct suffix_link {
     uint32_t unit, parent, suffix;
 } suffix_link;
 
-/* The base of a node's children. */
+/* Returns the base of a node's children. */
 INLINE uint32_t suffix_links_base(const uint64_t *units, uint32_t unit)
 {
     return unit ? unit_base(units[unit]) : TRIE_ROOT_BASE;
 }
 
-/* The longest node that ends with `byte` and continues node `at` or one of its suffixes; 0, the
+/* Returns the longest node that is node `at` or one of its suffixes, followed by `byte`; 0, the
  * root, if there is none. suffixes[] must contain those of `at` and of all shorter nodes. */
 INLINE uint32_t suffix_links_next(const uint64_t *units, const uint32_t *suffixes, uint32_t at,
                                   uint8_t byte)

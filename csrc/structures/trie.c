@@ -9,8 +9,8 @@
  *
  *   1. A node is a range of the sorted pieces that share their first `depth` bytes. The root's range is all pieces.
  *   2. Its labels are the bytes that follow at `depth`; each begins a child's range.
- *   3. Find a base whose slots base ^ label are all free and that no other node has, write the children's units, and
- *      queue the children that have children of their own.
+ *   3. Find a base that no other node has and whose slots base ^ label are all free, write the
+ *      children's units, and queue the children that have children of their own.
  *
  * Bases are searched for only in blocks with free slots. Most nodes have one child and fit any free
  * slot, so the array fills up (to 91 % on the RWKV vocabulary) even though at most OPEN_BLOCKS_MAX
@@ -208,7 +208,7 @@ int32_t trie_build_part(const uint8_t *data, const int64_t *offsets, const int64
     return build(data, offsets, ids, n_pieces, 1, ret, error);
 }
 
-/* Copies units begin..end-1 of a part, adding `shift` to their bases, because all blocks but the
+/* Copies units begin..end-1 of a part, adding `shift` to their bases, because all blocks except the
  * root's move by `shift`. Labels and values stay the same: moving a block by a multiple of 256 does
  * not change an XOR within the block. */
 static void move_units(const trie_parts *part, int64_t begin, int64_t end, int64_t shift,
@@ -307,7 +307,7 @@ const char *trie_check_shape(const trie *t, int64_t max_depth, uint32_t *owners,
         while (at && (t->units[at] & 0x100) && !depths[at]) {
             if (n_steps++ == max_depth)
                 return "the double array has a path longer than the longest piece, or a cycle";
-            /* 0, which is never used, if there is no parent */
+            /* without a parent: 0, a unit that is never used */
             at = owners[at ^ (int64_t)(t->units[at] & 0xFF)];
         }
         int64_t depth = depths[at] + n_steps;

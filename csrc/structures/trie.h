@@ -36,7 +36,7 @@
 typedef struct trie {
     const uint64_t *units;   /* [0..n_units-1], n_units a multiple of TRIE_BLOCK */
     const uint64_t *heads;   /* [0..TRIE_HEADS-1], by first byte + 256 * second byte */
-    const uint32_t *singles; /* [0..255] value of each byte alone: a piece or the fallback */
+    const uint32_t *singles; /* [0..255] the value of each byte alone: a piece or the fallback */
     int64_t n_units;
 } trie;
 
@@ -55,15 +55,15 @@ INLINE uint32_t head_value(uint64_t head) { return (uint32_t)(head >> 32) & 0xFF
 
 INLINE int head_length(uint64_t head) { return (int)(head >> 56); }
 
-/* The value of the piece that is exactly the two bytes, or 0. Branch-free. */
+/* The value of the piece that consists of exactly these two bytes, or 0. Branch-free. */
 INLINE uint32_t head_pair_value(uint64_t head)
 {
     return head_value(head) & (0 - (uint32_t)(head >> 57));
 }
 
 /* Finds the longest piece that is a prefix of text[0..n_bytes-1], n_bytes >= 1. Returns its value,
- * never 0, and its length. The walk continues to the end of the tree and keeps the last value seen,
- * because a prefix that is not itself a piece must not stop it. */
+ * never 0, and its length. The walk continues until no child matches, and keeps the last value
+ * seen: a prefix that is not itself a piece must not stop it. */
 INLINE uint32_t trie_longest(const trie *t, const uint8_t *text, int64_t n_bytes,
                              int64_t *ret_n_bytes)
 {
@@ -87,8 +87,8 @@ INLINE uint32_t trie_longest(const trie *t, const uint8_t *text, int64_t n_bytes
     return value;
 }
 
-/* Prefetch what a walk from text[0] reads first, second and third. The processor does not do this
- * by itself, because the end of the previous walk is hard to predict. */
+/* Prefetch what a walk from text[0] reads in its first, second and third step. The processor does
+ * not do this by itself, because the end of the previous walk is hard to predict. */
 INLINE void trie_fetch_head(const trie *t, const uint8_t *text)
 {
     PREFETCH(&t->heads[text[0] | text[1] << 8]);
@@ -106,7 +106,7 @@ INLINE void trie_fetch_next_unit(const trie *t, const uint8_t *text)
     PREFETCH(&t->units[unit_base(unit) ^ text[3]]);
 }
 
-/* Prefetches for walks that start some bytes later. With half the distance, the measured gain was
+/* Prefetches for walks that start some bytes later. At half the distance, the measured gain was
  * half as large. */
 INLINE void trie_fetch_ahead(const trie *t, const uint8_t *text, int64_t n_bytes)
 {
