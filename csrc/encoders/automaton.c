@@ -25,7 +25,7 @@
 #define PIECE_SHIFT 24
 #define ID_MAX ((1 << PIECE_SHIFT) - 1)
 #define LANES 4
-#define LINE_BYTES 64 /* of the cache */
+#define LINE_BYTES 64 /* the bytes of a cache line */
 
 /* ---------------------------------------------------------------------------------- tables ---- */
 
@@ -59,12 +59,12 @@ static uint32_t packed_piece(const automaton_source *from, uint32_t value)
     return (uint32_t)(256 - n_bytes) << PIECE_SHIFT | (uint32_t)from->ids[value];
 }
 
-/* Writes the record of a piece. It continues with the pieces of `next`, whose record must already
- * be written.
+/* Writes the record of a piece. The list continues with the pieces of `next`, whose record must
+ * already be written.
  *
  * `shorter` chains the pieces with a common ending: "SP the" leads to "the", which leads to "he". A
- * record holds the first AUTOMATON_ENDS of its chain. `more` is the first piece left out, whose own
- * record continues the list, because every record begins with its own piece. */
+ * record holds the first AUTOMATON_ENDS of its chain. `more` is the first piece of the chain that
+ * does not fit; its record continues the list, because every record begins with its own piece. */
 static void put_ends(automaton *a, const automaton_source *from, uint32_t *shorter, uint32_t value,
                      uint32_t next)
 {
@@ -81,15 +81,15 @@ static void put_ends(automaton *a, const automaton_source *from, uint32_t *short
 typedef struct builder {
     automaton *a;
     const automaton_source *from;
-    uint32_t *shorter; /* by value: the next shorter piece with the same end */
+    uint32_t *shorter; /* by value: the longest of the shorter pieces with which this piece ends */
 } builder;
 
 /* Fills the unit of a node. Nodes are visited in order of depth, so the unit of the suffix is
  * complete.
  *
- * A node without children takes over the base of its suffix; if the suffix has none either, that
- * unit already holds the base of its own suffix. Pieces of a single byte get no record and occupy
- * no entries of other records, because automaton_path takes them from `singles`. */
+ * A node without children takes over the base of its suffix; if the suffix has no children either,
+ * its unit already holds the base of a shorter suffix. Pieces of a single byte get no record and
+ * occupy no entries of other records, because automaton_path takes them from `singles`. */
 static int put_state(void *context, const suffix_link *x)
 {
     builder *b = context;
@@ -111,7 +111,7 @@ static int put_state(void *context, const suffix_link *x)
     return 1;
 }
 
-/* Fills all tables; 0 if allocation fails. */
+/* Fills all tables. Returns 0 if allocation fails. */
 static int put_all(automaton *a, const automaton_source *from)
 {
     builder b = {a, from, mem_alloc((size_t)(from->n_pieces + 1) * sizeof *b.shorter)};
@@ -164,7 +164,7 @@ typedef struct lane {
 
 /* One step of a lane. Either the byte at x->at leads to a child and `at` grows by 1, or the same
  * byte is tried next with the base of the longest suffix. Both outcomes are computed, and `pick`
- * selects one, because no processor can predict which it is.
+ * selects one, because processors cannot predict the outcome.
  *
  * longest[at] is written in either case. The last write, by the step that consumes the byte, is
  * the valid one. The record of the pieces that end there is prefetched, since automaton_path
@@ -180,7 +180,7 @@ INLINE void lane_step(const automaton *a, const uint8_t *text, uint32_t *longest
     x->at += differs == 0;
 }
 
-/* A lane begins at the root, at any position. */
+/* Starts a lane at the root, at any position. */
 INLINE lane lane_begin(int64_t at) { return (lane){(uint64_t)at, TRIE_ROOT_BASE}; }
 
 /* Runs four lanes, so that the cache misses at four positions overlap. The chunk is divided into
@@ -192,9 +192,9 @@ INLINE lane lane_begin(int64_t at) { return (lane){(uint64_t)at, TRIE_ROOT_BASE}
  *     lane w                                 ..|----------|
  *
  * A state is a suffix of at most max_piece_bytes, so a lane is correct from the start of its
- * quarter on. It leaves the early stretch within two steps per byte. The previous lane must arrive
- * there later, to overwrite the wrong states: hence a quarter must be longer than three times the
- * early stretch.
+ * quarter on. It leaves the early stretch within two steps per byte. The previous lane must reach
+ * that stretch later, to overwrite the wrong states; so a quarter must be longer than three times
+ * the stretch.
  *
  * The inner loop has no checks: n_left steps advance no lane by more than n_left bytes. The
  * tables are copied to a local variable, so that their addresses stay in registers while the
@@ -233,7 +233,7 @@ void automaton_find(const automaton *shared, const uint8_t *text, int64_t n_byte
 
 /* -------------------------------------------------------------------------------- The path ---- */
 
-/* The comparison is unpredictable, so this avoids a branch. */
+/* Takes the better candidate without a branch, because the comparison is unpredictable. */
 INLINE void take_better(double *best, uint32_t *piece, double sum, uint32_t other)
 {
     *piece ^= (*piece ^ other) & (0 - (uint32_t)(sum > *best));
@@ -277,8 +277,8 @@ INLINE uint32_t best_end(const automaton_ends *ends, const double *sum_at, doubl
 
 /* The sum of each position is final once it is reached, since all pieces that end there begin
  * before it. No piece crosses a cut, so candidates begin at `begin` or later. Only the missing
- * pieces of a record read an earlier sum, 256 positions back; any finite sum works, because their
- * score is -INFINITY.
+ * pieces of a record cause a read of an earlier sum, 256 positions back; any finite sum works,
+ * because their score is -INFINITY.
  *
  * The sum of the previous position stays in a register for the piece of one byte; loading a sum
  * that was just stored would cost more than the comparison. */

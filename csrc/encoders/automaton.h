@@ -2,21 +2,21 @@
  * automaton
  *
  * Pieces that cross spaces leave few cuts, so segments are long and seldom recur, and the memo
- * misses most of them. Walking the trie from every byte takes five steps per byte, a mispredicted
- * branch and some cache misses. The Aho-Corasick automaton reads each byte once or twice instead.
- * Its state is the longest suffix of the text read so far that is a prefix of a piece:
+ * misses most of them. Walking the trie from every byte costs five steps, a mispredicted branch and
+ * some cache misses per byte. The Aho-Corasick automaton reads each byte once or twice instead. Its
+ * state is the longest suffix of the text read so far that is a prefix of a piece:
  *
  *     text       o   f  SP   t   h   e        the pieces that end here, longest first:
  *     state      o  of  of_  _t  _th _the     "SP the", "the", "he", "e"
  *                                   └─ no child for the next byte? Then its longest suffix, "the", is tried
  *
  * A step computes both outcomes and selects one without a branch. Four positions of the text are
- * interleaved, as in lanes.h. Each can begin anywhere: after as many bytes as the longest piece
- * has, the state no longer depends on the start.
+ * interleaved, as in lanes.h. Each walk can begin anywhere: after as many bytes as the longest
+ * piece contains, the state no longer depends on where it began.
  *
  * The best path is then found from left to right in the reference's own arithmetic. At each byte,
  * it takes the piece with the best sum among the pieces that end there; ties go to the first. The
- * record of the longest piece lists the first five of them and fills one cache line, which was
+ * record of the longest of these pieces lists the first five and fills one cache line, which was
  * prefetched when the state was found. Pieces of a single byte are in a separate table:
  *
  *     record   | 5 scores ........................ | 5 pieces ............ | more |    more: the record of the sixth
@@ -33,20 +33,20 @@
 
 #include "structures/trie.h"
 
-#define AUTOMATON_CHUNK_BYTES 4096 /* capacity of one call */
+#define AUTOMATON_CHUNK_BYTES 4096 /* the maximum number of bytes in one call */
 #define AUTOMATON_PIECE_BYTES_MAX 255
 #define AUTOMATON_ENDS 5
 
 /* Chooses between automaton and memo. The automaton takes the same time for any text. The memo is
- * faster if it holds most segments, which is unlikely if they are longer than
+ * faster if it holds most segments, which is unlikely for segments longer than
  * AUTOMATON_LONG_SEGMENT on average. The segments of one window of AUTOMATON_WINDOW_BYTES decide
- * for the next window. A choice per chunk would let the memo see only some of the chunks, and it
- * would hold less. */
+ * for the next window. If the choice were made for each chunk, the memo would see only some of the
+ * chunks and hold fewer of their segments. */
 #define AUTOMATON_LONG_SEGMENT 8
 #define AUTOMATON_WINDOW_BYTES (64 << 10)
 
 typedef struct automaton_turn {
-    int64_t n_bytes, n_cuts; /* of this window */
+    int64_t n_bytes, n_cuts; /* both of this window */
     int is_on;
 } automaton_turn;
 
@@ -70,7 +70,7 @@ typedef struct automaton {
 } automaton;
 
 /* The pieces of the model: their trie, with the values 1..n_pieces in the order of the sorted
- * pieces data, offsets[0..n_pieces], and their scores[] and ids[] by value. */
+ * pieces (data, offsets[0..n_pieces]), and their scores[] and ids[] by value. */
 typedef struct automaton_source {
     const trie *trie;
     const uint8_t *data;
@@ -80,9 +80,9 @@ typedef struct automaton_source {
     const int32_t *ids;
 } automaton_source;
 
-/* Whether an automaton can encode these pieces: every byte must be a piece, lengths, ids and bases
- * must fit their fields, and if `restarts`, no piece may cross the start of a line, where the sum
- * restarts. */
+/* Whether an automaton can encode these pieces: every byte must be a piece; lengths, ids and bases
+ * must fit their fields; and, if `restarts` is set, no piece may cross the start of a line, where
+ * the sum restarts. */
 int automaton_fits(const automaton_source *from, int restarts);
 
 /* Requires automaton_fits. Returns NULL if allocation fails. O(bytes of pieces). */
@@ -92,9 +92,9 @@ void automaton_free(automaton *a);
 /* One thread's scratch; must be zeroed before its first use. */
 typedef struct automaton_work {
     automaton_turn turn;
-    /* of the state after each byte: the longest piece that ends there */
+    /* the longest piece that ends after each byte, from the state there */
     uint32_t longest[AUTOMATON_CHUNK_BYTES];
-    /* the first 256 lie before the chunk; they are finite */
+    /* the first 256 are of positions before the chunk; they are finite */
     double sums[AUTOMATON_PIECE_BYTES_MAX + 1 + AUTOMATON_CHUNK_BYTES + 1];
     /* the last piece of the best path to each position */
     uint32_t last[AUTOMATON_CHUNK_BYTES + 1];
@@ -102,7 +102,7 @@ typedef struct automaton_work {
 } automaton_work;
 
 /* Whether the automaton should encode the next n_bytes, which have n_cuts cuts. The first call
- * decides from its own text, since there is no earlier window. */
+ * decides by its own text, since there is no earlier window. */
 INLINE int automaton_is_next(automaton_turn *t, int64_t n_bytes, int64_t n_cuts)
 {
     int is_first = t->n_bytes == 0;

@@ -14,13 +14,13 @@ INLINE uint64_t key_of(uint32_t merge, int64_t at) { return (uint64_t)merge << 3
 
 /* --------------------------------------------------------------------------- Unused pieces ---- */
 
-/* The two symbols that an unused piece is split into. */
+/* The two symbols into which an unused piece is split. */
 typedef struct split {
     uint32_t left, right;
-    uint32_t call; /* the call that recorded this */
+    uint32_t call; /* the call that recorded this split */
 } split;
 
-/* The reference's limit; below this depth an unused piece is emitted unsplit. */
+/* The reference's limit: an unused piece at a greater depth is emitted unsplit. */
 #define SPLIT_DEPTH_MAX 100
 
 /* Where tokens are written. `end` is the end of the last token; only the parts of a split piece
@@ -34,8 +34,9 @@ typedef struct output {
 } output;
 
 /* Emits a symbol. An unused piece is emitted as the two symbols that made it, each split again if
- * it is unused too. As in the reference, splitting stops at a depth of SPLIT_DEPTH_MAX, where the
- * piece keeps its id. An unused piece that no pair of this call made is an unknown character. */
+ * it is unused too. As in the reference, a piece at a depth of more than SPLIT_DEPTH_MAX is not
+ * split and keeps its id. An unused piece that no pair of this call made is an unknown
+ * character. */
 static void put_split(output *out, uint32_t symbol, int depth)
 {
     const split *way = &out->splits[symbol];
@@ -63,8 +64,9 @@ INLINE void put_token(output *out, uint32_t symbol, uint32_t start, uint32_t end
     t->end = end;
 }
 
-/* Allocates the splits and starts a new call; 0 if allocation fails. Splits carry the number of
- * their call, so those of earlier calls are cleared only when the number would overflow. */
+/* Allocates the splits and starts a new call. Returns 0 if allocation fails. Each split carries the
+ * number of its call, so splits of earlier calls are cleared only when this number would
+ * overflow. */
 static int begin_splits(const bpe *m, bpe_scratch *s)
 {
     if (!s->splits || s->n_calls == UINT32_MAX) {
@@ -110,15 +112,16 @@ INLINE uint32_t look_up(finder f, uint32_t left, uint32_t right, int try_dense)
 }
 
 /* The rank of a merge; BPE_NO_MERGE ranks last. Merges are numbered best first, so the number is
- * the rank unless priorities are equal, which happens from m->tied_from on. One comparison
- * checks both bounds, tied_from <= merge < n_merges, because the difference wraps around. */
+ * the rank unless several merges have the same priority, which only happens from m->tied_from on.
+ * One comparison checks both bounds, tied_from <= merge < n_merges, because the difference wraps
+ * around. */
 INLINE uint32_t rank_of(const bpe *m, uint32_t merge)
 {
     return UNLIKELY(merge - m->tied_from < m->n_merges - m->tied_from) ? m->made[merge].rank
                                                                        : merge;
 }
 
-/* The symbol that a merge makes; with dropout, the merge need not be in the main table. */
+/* Returns the symbol that a merge makes. With dropout, the merge need not be in the main table. */
 INLINE uint32_t symbol_of(finder f, uint32_t merge)
 {
     return LIKELY(f.m->first_made && !f.drops) ? f.m->first_made + merge : f.m->made[merge].symbol;
@@ -134,13 +137,13 @@ INLINE uint32_t symbol_of(finder f, uint32_t merge)
  */
 #define SHORT_NO_KEY ((uint64_t)BPE_NO_MERGE << 28)
 
-/* The minimum is computed over this many keys at a time, without a branch. */
+/* The number of keys whose minimum is computed at a time, without a branch. */
 #define SHORT_STEP 8
 
 typedef struct short_text {
     /* SYMBOL_NONE after the last */
     uint32_t symbols[SHORT_SYMBOLS + SHORT_STEP], starts[SHORT_SYMBOLS];
-    /* of the pair that begins here; >= SHORT_NO_KEY if it cannot merge */
+    /* the key of the pair that begins here; >= SHORT_NO_KEY if it cannot merge */
     uint64_t keys[SHORT_SYMBOLS];
 } short_text;
 
@@ -158,9 +161,9 @@ INLINE void set_key(finder f, short_text *t, int left, int right)
     t->keys[left] = short_key(f.m, merge, left);
 }
 
-/* Sets the keys of all pairs before any merge, followed by SHORT_NO_KEY. is_dense: all symbols
- * are below BPE_DENSE. Then every key is one load from the square, without a branch; the symbols
- * after the last are SYMBOL_NONE, with which nothing merges. */
+/* Sets the keys of all pairs before any merge, followed by SHORT_NO_KEY. is_dense: all symbols are
+ * below BPE_DENSE. Then every key takes one load from the square, without a branch; the symbols
+ * after the last one are SYMBOL_NONE, with which nothing merges. */
 INLINE void set_keys(finder f, short_text *t, int n, int is_dense)
 {
     for (int i = 0; i < SHORT_STEP; i++) t->symbols[n + i] = SYMBOL_NONE;
@@ -194,7 +197,7 @@ INLINE uint64_t least_key(const short_text *t, int n)
 }
 
 /* Merges t->symbols[0..n-1], 1 <= n <= SHORT_SYMBOLS; returns a bit mask of the symbols that
- * remain. Unless NULL, *ret_last becomes the pair that merged last.
+ * remain. Unless ret_last is NULL, *ret_last becomes the pair that merged last.
  *
  * A merged pair keeps the place of its left symbol, so positions never move, and the bits of
  * `alive` find the neighbours:
@@ -248,21 +251,22 @@ INLINE int64_t merge_few(finder f, short_text *t, int n, int is_dense, uint32_t 
 
 /* ---------------------------------------------------------------------------- Many symbols ---- */
 
-/* One allocation of 36 bytes per symbol. Keys in the heap hold ranks. A key is outdated if its pair
- * no longer has that rank: symbols only grow, so a pair that has disappeared never reappears, and
- * equal keys are interchangeable. There are at most 2 n keys at a time, because a merge removes one
- * and adds two. The keys that Hugging Face's dropout skips are kept at the other end of the heap's
- * array. */
+/* One allocation of 36 bytes per symbol. Keys in the heap hold ranks. A key is outdated if the pair
+ * at its position no longer has that rank. Symbols only grow, so a pair that has disappeared never
+ * reappears, and equal keys are interchangeable. There are at most 2 n keys at a time, because a
+ * merge removes one key and adds two. The keys that Hugging Face's dropout skips are kept at the
+ * other end of the heap's array. */
 typedef struct long_text {
     uint64_t *heap;             /* [0..2 n): the keys, as heap.h keeps them */
     uint32_t *symbols, *starts; /* [0..n) */
-    /* [0..n): of the pair that begins here; BPE_NO_MERGE if it cannot merge */
+    /* [0..n): the merge of the pair that begins here; BPE_NO_MERGE if it cannot merge */
     uint32_t *merges;
     uint32_t *next, *before; /* [0..n); n: none */
     int64_t n, n_heap, n_skipped;
 } long_text;
 
-/* Divides the scratch's memory into the arrays of a text of n symbols; 0 if allocation fails. */
+/* Divides the scratch's memory into the arrays for a text of n symbols. Returns 0 if allocation
+ * fails. */
 static int begin_long(bpe_scratch *s, long_text *t, int64_t n)
 {
     size_t need = (size_t)n * (2 * sizeof *t->heap + 5 * sizeof *t->symbols);
@@ -315,9 +319,9 @@ static void fill_heap(finder f, long_text *t)
 /* Merges with a heap. Returns the pair that merged last, or BPE_FREE. Places work as in
  * merge_short, but linked lists give the neighbours.
  *
- * Keys are never removed from the middle of the heap. When a pair disappears, merges[] of its
- * place changes, and its key is recognized as outdated when it is popped. So each merge costs
- * O(log n).
+ * Keys are never removed from the middle of the heap. When a pair disappears, the entry of its
+ * place in merges[] changes, and its key is recognized as outdated when it is popped. So each merge
+ * costs O(log n).
  *
  * The two references draw for dropout at different times. SentencePiece draws when a valid pair
  * is due and then forgets it. Hugging Face draws for every key that it pops, outdated or not,
@@ -357,7 +361,7 @@ static uint64_t merge_long(finder f, long_text *t, double dropout, uint64_t *str
 typedef struct cut_output {
     uint32_t *symbols, *starts;
     int64_t n;
-    uint32_t start, any;        /* any: all symbols ORed */
+    uint32_t start, any;        /* any: the OR of all symbols */
     const uint64_t *characters; /* as in the model; NULL: every byte is a symbol */
 } cut_output;
 
@@ -386,7 +390,7 @@ static int put_bytes(const bpe *m, cut_output *out, const uint8_t *character, in
 }
 
 /* Reproduces Hugging Face's order: an unknown character is emitted before the next known one, but
- * after the bytes in between. */
+ * after the bytes that lie between the two. */
 static void cut_merges_text(const bpe *m, const uint8_t *text, int64_t n_bytes, cut_output *out)
 {
     int64_t n, n_waiting = 0;
@@ -483,8 +487,8 @@ static NOINLINE int64_t count_symbols(const bpe *m, const uint8_t *text, int64_t
 }
 
 /* Encodes a segment by merging. The symbols are counted first only if there can be more than
- * SHORT_SYMBOLS of them: one per byte, or three if a byte can stand for U+2581, which falls back to
- * three bytes. */
+ * SHORT_SYMBOLS of them: one per byte, or three per byte if a byte can stand for U+2581, which
+ * falls back to three bytes. */
 INLINE int64_t encode(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
                       double dropout, uint64_t *stream, token *tokens, uint64_t *ret_last)
 {

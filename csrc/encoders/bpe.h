@@ -12,9 +12,9 @@
  *
  * There are two kinds of model. In a SentencePiece model (bpe_new), two neighbours can merge if
  * their concatenation is a piece, and the score of that piece is the priority. A Hugging Face model
- * (bpe_new_merges) lists its merges. Ranks encode the priorities of both: equal scores have equal
- * ranks. SentencePiece's unused pieces merge too and are split again at the end, each into the last
- * pair seen anywhere in the text that can make it; see BPE_WHOLE. */
+ * (bpe_new_merges) lists its merges. Ranks express the priorities in both kinds: pieces with equal
+ * scores have equal ranks. SentencePiece's unused pieces merge too and are split again at the end,
+ * each into the last pair seen anywhere in the text that can make it; see BPE_WHOLE. */
 #pragma once
 
 #include "encoders/token.h"
@@ -25,7 +25,7 @@ typedef struct bpe bpe;
 typedef struct bpe_scratch {
     void *work, *splits;
     size_t n_work_bytes;
-    uint32_t n_calls; /* splits recorded by earlier calls are invalid */
+    uint32_t n_calls; /* the number of this call: splits recorded by earlier calls are invalid */
 } bpe_scratch;
 
 void bpe_scratch_free(bpe_scratch *s);
@@ -53,8 +53,8 @@ int32_t bpe_new_merges(const unitok_spec *spec, const int64_t *left, const int64
                        const int64_t *merged, int64_t n_merges, int64_t unknown_id, int32_t flags,
                        bpe **ret, unitok_error *error);
 
-/* The rank of pieces with this score; lower ranks merge first, equal ranks from left to right. Like
- * the reference, it orders scores by their bits, so +0 precedes -0 and NaN has a place. */
+/* The rank of pieces with this score; lower ranks merge first, equal ranks from left to right. As
+ * in the reference, scores are ordered by their bits, so +0 precedes -0 and NaN has a place. */
 INLINE uint32_t bpe_rank_of_score(double score)
 {
     float narrow = (float)score;
@@ -78,8 +78,8 @@ enum bpe_traits {
 };
 int32_t bpe_traits(const bpe *m);
 
-/* The pieces that occur in results only because of BPE_IGNORE_MERGES, owned by the model. Returns
- * their number. */
+/* Gives the pieces that occur in results only because of BPE_IGNORE_MERGES, owned by the model.
+ * Returns their number. */
 int64_t bpe_unmerged(const bpe *m, const uint8_t **ret_data, const int64_t **ret_offsets);
 
 /* Encodes a segment, 0 <= n_bytes < 2^31, into at most n_bytes tokens (three times as many with
@@ -90,10 +90,10 @@ int64_t bpe_unmerged(const bpe *m, const uint8_t **ret_data, const int64_t **ret
 int64_t bpe_segment(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
                     token *tokens);
 
-/* Like bpe_segment, but skips each merge with probability `dropout`. A SentencePiece model skips it
- * until one of its sides changes, a Hugging Face model until the next draw that does not skip. In
- * the latter, a draw is made for outdated pairs too, and BPE_IGNORE_MERGES is off. With a dropout
- * of 0, the result is that of bpe_segment; with 1, nothing merges. Draws come from *stream, which
- * rng_stream initializes. */
+/* Like bpe_segment, but skips each merge with probability `dropout`. A SentencePiece model skips
+ * the merge until one of its sides changes, a Hugging Face model until the next draw that does not
+ * skip. In a Hugging Face model, draws are made for outdated pairs too, and BPE_IGNORE_MERGES is
+ * off. With a dropout of 0, the result is that of bpe_segment; with 1, nothing merges. Draws come
+ * from *stream, which rng_stream initializes. */
 int64_t bpe_segment_dropout(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
                             double dropout, uint64_t *stream, token *tokens);

@@ -6,8 +6,8 @@
 #include "ground/error.h"
 #include "ground/grow.h"
 
-/* The three arrays of symbols grow together. Each call of grow changes the capacity it is given,
- * so each array has its own copy, and the copies are equal afterwards. */
+/* The three arrays of symbols grow together. Each call of grow changes the capacity that it is
+ * given, so each call gets a copy; the copies are equal afterwards. */
 uint32_t bpe_add_symbol(bpe_builder *b, int64_t id, int64_t n_bytes, int is_unused)
 {
     bpe *m = b->m;
@@ -60,7 +60,7 @@ int64_t bpe_longest_bytes(const unitok_spec *spec)
     return longest;
 }
 
-/* As in the reference, these pieces are ignored. They can occur several times. */
+/* Whether a piece is ignored, as in the reference. Such a piece can occur several times. */
 static int is_nul_piece(const unitok_spec *spec, int64_t k)
 {
     return spec->offsets[k + 1] - spec->offsets[k] == 1 && spec->data[spec->offsets[k]] == 0 &&
@@ -69,7 +69,7 @@ static int is_nul_piece(const unitok_spec *spec, int64_t k)
 
 /* Symbol 0 is SYMBOL_NONE, an unknown character. powers[] lets the hash of any part of a piece be
  * computed from the hashes of two prefixes (string_table_part_hash), so testing every split of a
- * piece takes linear time. */
+ * piece takes time linear in its length. */
 int32_t bpe_build_start(bpe_builder *b, const unitok_spec *spec, int has_merges,
                         unitok_error *error)
 {

@@ -1,8 +1,8 @@
 /* bpe_build.h - shared by the files that build a BPE model
  *
- *     bpe_build.c         starts and finishes
+ *     bpe_build.c         starts and finishes the model
  *     bpe_build_pieces.c  finds the symbols and pairs of a SentencePiece model
- *     bpe_build_merges.c  finds those of a Hugging Face model
+ *     bpe_build_merges.c  finds the symbols and pairs of a Hugging Face model
  *     bpe_build_tables.c  lays out the tables
  *     bpe_build_characters.c  finds the characters that bytes always merge into
  */
@@ -17,10 +17,10 @@ typedef struct bpe_builder {
     uint8_t *take;        /* [piece]: whether the current step includes it */
     uint32_t *numbers;    /* [piece]: its symbol */
     string_table strings; /* all pieces */
-    uint64_t *pairs;      /* in the order found, as table slots */
+    uint64_t *pairs;      /* the pairs in the order in which they were found, as table slots */
     uint64_t *hashes;     /* of the prefixes of a piece */
     uint64_t *powers;     /* powers of the hash factor of `strings` */
-    uint8_t *is_direct;   /* [piece]: whether its text merges into it */
+    uint8_t *is_direct;   /* [piece]: whether its own text merges into it */
     int64_t n_pairs, pairs_capacity, symbols_capacity;
     unitok_error *error;
 } bpe_builder;

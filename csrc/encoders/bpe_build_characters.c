@@ -15,21 +15,22 @@
  * therefore take place in the same order.
  *
  * y is any symbol that does not begin with a continuation byte. x often matters: many vocabularies
- * join a space to a lead byte. So each character has a set of preceding bytes, the last bytes of
- * such x, after which it must be merged from its bytes (bpe_tables.h). */
+ * join a space to a lead byte. So for each character, a set contains the last bytes of such x:
+ * after these, the character must be merged from its bytes (bpe_tables.h). */
 
 #include "encoders/bpe_build.h"
 
 #include "ground/alloc.h"
 #include "ground/utf8.h"
 
-/* Characters whose first symbols can merge with more symbols than this are left out, to bound the
- * build time. */
+/* Characters whose first symbols can merge with more preceding symbols than this are left out, to
+ * bound the build time. */
 #define BEFORE_MAX 4096
 
 typedef struct neighbours {
-    uint8_t *first, *last; /* [symbol]: its bytes */
-    /* [symbol]: its best rank with a next symbol that does not begin with a continuation byte */
+    uint8_t *first, *last; /* [symbol]: its first and its last byte */
+    /* [symbol]: the best rank of its merges with a next symbol that does not begin with a
+     * continuation byte */
     uint32_t *after;
     /* with[begins[s]..begins[s + 1]): the merges of a symbol with s: rank << 8 | the symbol's last
      * byte */

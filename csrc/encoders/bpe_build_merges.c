@@ -5,8 +5,8 @@
 #include "ground/alloc.h"
 #include "ground/error.h"
 
-/* Maps each id to its piece + 1, or 0; NULL if allocation fails. *ret_twice: a piece whose id
- * occurs twice. */
+/* Maps each id to its piece + 1, or 0; NULL if allocation fails. *ret_twice becomes a piece whose
+ * id occurs twice. */
 static uint32_t *pieces_by_id(const unitok_spec *spec, int64_t *ret_twice)
 {
     uint32_t *pieces = mem_zalloc(UNITOK_WIDE_ID_MAX + 1, sizeof *pieces);
@@ -83,8 +83,8 @@ static int32_t add_vocabulary(bpe_builder *b)
 }
 
 /* The unknown symbol encodes to TOKEN_UNKNOWN, unless it is also a character: then that
- * character and unknown ones are the same symbol, merges can involve both, and texts must not be
- * cut. */
+ * character and unknown characters are the same symbol, merges can involve both, and texts must not
+ * be cut. */
 static int32_t set_unknown(bpe_builder *b, const uint32_t *pieces, int64_t unknown_id)
 {
     int64_t k = piece_of_id(pieces, unknown_id), n_bytes;

@@ -57,8 +57,8 @@ static int32_t add_pieces(bpe_builder *b)
     return symbols_add_user(&b->m->symbols, spec, b->take, b->numbers, b->error);
 }
 
-/* The symbol of piece[begin..end) if that is a character or a piece that can merge, otherwise
- * SYMBOL_NONE. b->hashes must be those of the piece. */
+/* Returns the symbol of piece[begin..end) if these bytes are a character or a piece that can merge,
+ * otherwise SYMBOL_NONE. b->hashes must be those of the piece. */
 static uint32_t part_symbol(const bpe_builder *b, const uint8_t *piece, int64_t begin, int64_t end)
 {
     int64_t n_bytes = end - begin;
@@ -77,7 +77,8 @@ static int add_splits(bpe_builder *b, int64_t k, int64_t merge)
     b->hashes[0] = 0;
     for (int64_t i = 0; i < n_bytes; i++)
         b->hashes[i + 1] = string_table_hash_step(&b->strings, b->hashes[i], piece[i]);
-    /* All lookups are prefetched first, because waiting for them takes most of the time. */
+    /* The slots of all lookups are prefetched first, because waiting for memory takes most of the
+     * time. */
     for (int64_t at = 1; at < n_bytes; at++) {
         uint64_t rest = string_table_part_hash(b->hashes[at], b->hashes[n_bytes],
                                                b->powers[n_bytes - at]);
@@ -96,8 +97,8 @@ static int add_splits(bpe_builder *b, int64_t k, int64_t merge)
     return 1;
 }
 
-/* Radix sort by the high halves; stable. `other` has space for n keys. The result is in `keys`,
- * because the number of passes is even. */
+/* Sorts by the high halves with a stable radix sort. `other` has space for n keys. The result is in
+ * `keys`, because the number of passes is even. */
 static void sort_ranked(uint64_t *keys, uint64_t *other, int64_t n)
 {
     for (int shift = 32; shift < 64; shift += 8) {
@@ -118,8 +119,8 @@ static void sort_ranked(uint64_t *keys, uint64_t *other, int64_t n)
  *     pairs     (e,r) 0   (l,o) 1   (lo,w) 2  (l,ow) 2 if "ow" is a piece too
  *
  * Pieces with equal scores share the rank of the first of them. tied_from is the first number that
- * is such a shared rank; most vocabularies have few of these or none, since trainers write scores
- * -1, -2, -3 and so on. */
+ * is such a shared rank; most vocabularies have few or no shared ranks, since trainers write the
+ * scores -1, -2, -3 and so on. */
 static int add_all_splits(bpe_builder *b)
 {
     const unitok_spec *spec = b->spec;

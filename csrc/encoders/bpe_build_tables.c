@@ -12,10 +12,10 @@ static void free_pairs(bpe_pairs *pairs)
     pairs->slots = pairs->filter = NULL;
 }
 
-/* Builds a table of n pairs, all or those with is_wanted[k] == `wanted`. If a pair is listed twice,
- * the last one counts. Returns 0 if allocation fails.
+/* Builds a table of n pairs: of all, or of those with is_wanted[k] == `wanted`. If a pair is listed
+ * twice, the last one counts. Returns 0 if allocation fails.
  *
- * Each turn tries another factor; after PROBING_FACTORS turns, the number of slots doubles. A turn
+ * Each turn tries the next factor; after PROBING_FACTORS turns, the number of slots doubles. A turn
  * ends as soon as a pair is too far from its home slot, so a hostile file costs a few turns, not
  * O(n^2). */
 static int fill_pairs(const bpe_builder *b, bpe_pairs *pairs, int64_t n, const uint8_t *is_wanted,
@@ -77,8 +77,8 @@ static int lay_out_pairs(bpe_builder *b)
 }
 
 /* Renumbers the symbols that merges of the main table make, in the order of the merges, so that
- * merging need not look them up. Their old numbers are no longer used. If this would need too many
- * numbers, nothing changes. Returns 0 if allocation fails. */
+ * merging need not look them up. Their old numbers are no longer used. If the new numbers would
+ * exceed the limit, nothing changes. Returns 0 if allocation fails. */
 static int number_made(bpe_builder *b, const uint8_t *met)
 {
     bpe *m = b->m;
@@ -116,8 +116,8 @@ failed:
 }
 
 /* Keeps the pairs in m->pairs whose slots are set in `met`, and moves the others to m->rest.
- * Without dropout the others can never occur: see bpe_tables.h. A smaller table has fewer cache
- * misses. */
+ * Without dropout, the pairs in m->rest can never occur (see bpe_tables.h), and a smaller table
+ * causes fewer cache misses. */
 static int divide_pairs(bpe_builder *b, const uint8_t *met)
 {
     bpe *m = b->m;
@@ -134,8 +134,8 @@ static int divide_pairs(bpe_builder *b, const uint8_t *met)
     return ok;
 }
 
-/* Lengths are used only if there are unused pieces, which are split again. Otherwise both arrays
- * are freed, and a NULL pointer tells the encoder that no symbol has to be checked. */
+/* Lengths are used only if there are unused pieces, which are split again. If there are none, both
+ * arrays are freed, and a NULL pointer tells the encoder that it need not check any symbol. */
 static void drop_unused(bpe *m)
 {
     for (uint32_t k = 0; k < m->n_symbols; k++)
@@ -146,9 +146,9 @@ static void drop_unused(bpe *m)
     m->is_unused = NULL;
 }
 
-/* Enters the pieces with is_direct[k] into m->direct and its filter. If the table is too crowded
- * with every factor, the model does without it, since it only saves time. Returns 0 if allocation
- * fails. */
+/* Enters the pieces with is_direct[k] into m->direct and its filter. If every factor leaves the
+ * table too crowded, the model does without the table, which only saves time. Returns 0 if
+ * allocation fails. */
 static int fill_direct(bpe *m, const unitok_spec *spec, const uint8_t *is_direct)
 {
     m->direct_bits = 4;
@@ -185,8 +185,8 @@ static int fill_direct(bpe *m, const unitok_spec *spec, const uint8_t *is_direct
 }
 
 /* Encodes every piece. Pieces that encode to themselves are entered in m->direct. This is valid
- * because the ids of a segment depend only on its bytes, unless m has unused pieces. Sets met[at] =
- * 1 for the slots of the pairs that merged last. */
+ * because the ids of a segment depend only on its bytes, unless m has unused pieces. For each
+ * piece, sets met[at] = 1 for the slot of the pair that merged last. */
 static int find_direct(bpe *m, const unitok_spec *spec, uint8_t *met, uint8_t *is_direct)
 {
     bpe_scratch scratch = {0};
@@ -206,8 +206,9 @@ static int find_direct(bpe *m, const unitok_spec *spec, uint8_t *met, uint8_t *i
     return ok;
 }
 
-/* Builds the tables derived from all pieces and pairs. With BPE_WHOLE, the pairs are not divided,
- * since encoding only the pieces does not look up every pair that texts contain. */
+/* Builds the tables derived from all pieces and pairs. With BPE_WHOLE, the pairs are not divided
+ * between two tables, since encoding only the pieces does not look up every pair that texts
+ * contain. */
 int bpe_build_tables(bpe_builder *b)
 {
     bpe *m = b->m;

@@ -14,8 +14,8 @@
  *
  * Of all ways to split a piece in two, merging from characters reaches at most one. The merges
  * inside a piece do not depend on its neighbours, so the last of them always joins the same pair as
- * when the piece is encoded alone. Only these pairs, about half of SentencePiece's, are in the main
- * table. Dropout can reach the others, which are in a second table. */
+ * when the piece is encoded alone. Only these pairs, about half of those of a SentencePiece model,
+ * are in the main table. The others, which only dropout can reach, are in a second table. */
 #define BPE_SYMBOL_BITS 21
 #define BPE_MERGE_BITS 22
 #define BPE_SYMBOLS_MAX (1 << BPE_SYMBOL_BITS)
@@ -39,8 +39,8 @@ typedef struct bpe_made {
  *     63 .... 21 | 20 .... 0
  *     before     | symbol         0: its bytes are symbols
  *
- * `before` is a set of bytes (bpe_before_bit): after any of these, too, the bytes of the character
- * are symbols. */
+ * `before` is a set of bytes (bpe_before_bit): after any byte in the set, too, the bytes of the
+ * character are symbols. */
 #define BPE_CHARACTERS 0x10000
 
 /* A piece of up to BPE_DIRECT_BYTES bytes whose own text merges into it. A segment equal to it
@@ -53,8 +53,8 @@ typedef struct bpe_made {
 #define BPE_DIRECT_BYTES 12
 
 /* Small filters of hash bits, 1 << BPE_FILTER_BITS for each slot, reject most segments that are not
- * such pieces, and most neighbours that do not merge: the tables themselves do not fit in the L2
- * cache. At most one bit in sixteen is set. */
+ * such pieces, and most neighbours that do not merge. They help because the tables themselves do
+ * not fit in the L2 cache. At most one bit in sixteen is set. */
 #define BPE_FILTER_BITS 3
 
 typedef struct bpe_direct {
@@ -75,7 +75,7 @@ struct bpe {
     /* [0..BPE_DENSE * BPE_DENSE): the merge of two symbols below BPE_DENSE */
     uint32_t *dense;
     uint32_t n_merges;
-    /* lower merges have a unique rank, equal to their number */
+    /* merges below this have a unique rank, equal to their number */
     uint32_t tied_from;
     bpe_made *made; /* [0..n_merges) */
     /* unless 0: merge k of the main table makes symbol first_made + k, so `made` is not read */
@@ -84,7 +84,7 @@ struct bpe {
     bpe_direct *direct; /* [0..1 << direct_bits), at most half full; NULL: none */
     int direct_bits;
     uint64_t direct_factor;  /* see probing.h */
-    uint64_t *direct_filter; /* indexed by BPE_FILTER_BITS more bits of the hash than `direct` */
+    uint64_t *direct_filter; /* indexed by BPE_FILTER_BITS more hash bits than `direct` */
     int32_t *ids;            /* [0..n_symbols): TOKEN_UNKNOWN for a symbol that is not a piece */
     uint32_t *lengths;       /* [0..n_symbols), in bytes; NULL without unused pieces */
     uint8_t *is_unused;      /* [0..n_symbols); NULL without unused pieces */
@@ -119,7 +119,7 @@ INLINE uint32_t bpe_pair_place(const bpe_pairs *pairs, uint64_t key)
     return (uint32_t)(key * pairs->factor >> (64 - pairs->n_bits));
 }
 
-/* The slot of a pair, or a free one. */
+/* The slot of a pair, or the free slot where the search ends. */
 INLINE uint64_t *bpe_find_pair(const bpe_pairs *pairs, uint64_t key)
 {
     uint32_t mask = (UINT32_C(1) << pairs->n_bits) - 1;
@@ -168,7 +168,7 @@ INLINE uint64_t bpe_direct_hash(const bpe *m, bpe_direct key)
     return (key.low ^ key.high * m->direct_factor) * UINT64_C(0x9E3779B97F4A7C15);
 }
 
-/* The slot of a key, or a free one. */
+/* The slot of a key, or the free slot where the search ends. */
 INLINE bpe_direct *bpe_find_direct(const bpe *m, bpe_direct key)
 {
     uint32_t mask = (UINT32_C(1) << m->direct_bits) - 1;

@@ -13,12 +13,12 @@
 /* The table is built only if at least one piece in LEAST_SHARE joins characters of three bytes,
  * since other models are faster with the memo. */
 #define LEAST_SHARE 8    /* one piece in 8 must join characters of three bytes */
-#define SLOTS_PER_NODE 8 /* at most; real vocabularies need fewer than 2 */
+#define SLOTS_PER_NODE 8 /* the maximum; real vocabularies need fewer than 2 */
 
 /* -------------------------------------------------------------------------------- Building ---- */
 
-/* A node with children: the pieces first..last-1, which have their first n_bytes bytes in
- * common. */
+/* A node with children, which stands for the pieces first..last-1: their first n_bytes bytes are
+ * the same. */
 typedef struct inner {
     int64_t first, last;
     int32_t n_bytes;
@@ -61,15 +61,16 @@ static int count_chars(builder *b, uint32_t *counts)
            c->max_piece_chars <= CHARWISE_PIECE_CHARS_MAX;
 }
 
-/* Descending order. A key is a count << 32 | ~code point, so equal counts are in ascending order
- * of the code points, and the numbers do not depend on the sorting algorithm. */
+/* Descending order. A key is a count << 32 | ~code point, so characters with equal counts are in
+ * ascending order of their code points, and the numbers do not depend on the sorting algorithm. */
 static int more_frequent(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x < y) - (x > y);
 }
 
-/* Numbers the characters, most frequent first; 0 if allocation fails, -1 if there are too many. */
+/* Numbers the characters, most frequent first. Returns 0 if allocation fails, -1 if there are too
+ * many characters. */
 static int number_chars(charwise *c, const uint32_t *counts)
 {
     int64_t n = 0;
@@ -91,13 +92,14 @@ static int number_chars(charwise *c, const uint32_t *counts)
 
 /* The pieces of one inner node that continue with the same character. */
 typedef struct group {
-    int64_t piece;       /* the piece that ends with it; -1: none */
-    int64_t first, last; /* the pieces that continue after it */
+    int64_t piece;       /* the piece that ends with the character; -1: none */
+    int64_t first, last; /* the pieces that continue after the character */
     uint32_t number;
     int32_t n_bytes; /* including the character */
 } group;
 
-/* Compares backwards, because neighbours in a sorted list usually differ in the last byte. */
+/* Compares backwards, because the pieces next to each other in a sorted list usually differ in the
+ * last byte. */
 INLINE int is_same_char(const uint8_t *a, const uint8_t *b, int n_bytes)
 {
     for (int k = n_bytes - 1; k >= 0; k--)
@@ -127,8 +129,8 @@ static group next_group(const builder *b, const inner *node, int64_t at)
     return g;
 }
 
-/* Lists the nodes with children and their labels, the root first, parents before children, in the
- * order of the pieces; 0 if allocation fails. */
+/* Lists the nodes with children and their labels: the root first, parents before children, in the
+ * order of the pieces. Returns 0 if allocation fails. */
 static int list_inners(builder *b)
 {
     if (!grow(&b->inners, b->n_inners, &b->inners_capacity, sizeof *b->inners)) return 0;
@@ -170,7 +172,7 @@ static int place(builder *b)
     return 1;
 }
 
-/* Fills the nodes and the table of first characters; 0 if allocation fails.
+/* Fills the nodes and the table of first characters. Returns 0 if allocation fails.
  *
  * Inner nodes were listed breadth first, so a second walk in the same order reaches them in list
  * order, and `child` is the next one. A first character that is not a piece keeps the score and id
@@ -250,8 +252,8 @@ int64_t charwise_memory_bytes(const charwise *c)
 
 /* --------------------------------------------------------------------------------- Reading ---- */
 
-/* The code point at the start of text[0..n_bytes-1], and its size in *ret_bytes; 0 if it is not
- * valid. */
+/* Returns the code point at the start of text[0..n_bytes-1], with its size in *ret_bytes; 0 if it
+ * is not valid. */
 static NOINLINE uint32_t any_code_point(const uint8_t *text, int64_t n_bytes, int64_t *ret_bytes)
 {
     int n_char = utf8_length(text, n_bytes);
@@ -259,9 +261,9 @@ static NOINLINE uint32_t any_code_point(const uint8_t *text, int64_t n_bytes, in
     return n_char ? utf8_code_point(text, n_char) : 0;
 }
 
-/* Splits a text into characters. Writes their numbers to work->numbers, followed by zeros, a label
- * that no node has, and their starts to work->starts, followed by the end of the text. Returns
- * their count, or 0 if the text is not UTF-8. */
+/* Splits a text into characters. Writes their numbers to work->numbers, followed by zeros (0 is a
+ * label that no node has), and their starts to work->starts, followed by the end of the text.
+ * Returns the number of characters, or 0 if the text is not UTF-8. */
 static int64_t number_text(const charwise *c, const uint8_t *text, int64_t n_bytes,
                            charwise_work *work)
 {
@@ -310,7 +312,8 @@ INLINE const charwise_node *child_of(const charwise_node *nodes, const charwise_
 }
 
 /* Subtracts the offset from all open cells, as the reference does when a sum passes
- * CHARWISE_RESTART_ABOVE; the other two cells are in registers. Not inlined, because it is rare. */
+ * CHARWISE_RESTART_ABOVE; the other two open cells are in registers. Not inlined, because this is
+ * rare. */
 static NOINLINE void restart(charwise_cell *cells, int64_t n_cells, float offset)
 {
     for (int64_t k = 0; k < n_cells; k++) cells[k].sum -= offset;

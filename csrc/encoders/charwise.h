@@ -16,8 +16,8 @@
  * children has base 0.
  *
  * From every character, three steps are taken without a branch: a mismatch leads to node 0, whose
- * score never wins. Only about one start in ten continues beyond that. The sums of the next three
- * positions stay in registers; later ones are in cells:
+ * score never wins. From only about one character in ten does a walk continue beyond that. The sums
+ * of the next three positions stay in registers; later ones are in cells:
  *
  *     cells      here   +1     +2     +3     +4 ...
  *     sums       sum    near   next   far    in memory, until `far` reaches them
@@ -31,9 +31,9 @@
 
 #define CHARWISE_PIECE_CHARS_MAX 255
 #define CHARWISE_UNKNOWN 0xFFFFFFu /* instead of an id */
-#define CHARWISE_BYTES 4096        /* capacity of one call */
+#define CHARWISE_BYTES 4096        /* the maximum number of bytes in one call */
 #define CHARWISE_AHEAD 8           /* how many characters ahead second nodes are prefetched */
-#define CHARWISE_SEGMENT 4         /* in bytes, on average: see charwise_is_next */
+#define CHARWISE_SEGMENT 4         /* average bytes of a segment: see charwise_is_next */
 #define CHARWISE_SHARE 4           /* one byte in 4 must begin a kana or Chinese character */
 #define CHARWISE_TURN_BYTES 32768
 #define CHARWISE_RESTART_ABOVE 100000.0f /* sentencepiece 0.2.3 */
@@ -82,7 +82,7 @@ typedef struct charwise_work {
     int64_t left_bytes; /* see charwise_is_next */
     charwise_cell cells[CHARWISE_BYTES + CHARWISE_PIECE_CHARS_MAX + 4];
     uint16_t numbers[CHARWISE_BYTES + CHARWISE_AHEAD + 4];
-    uint16_t starts[CHARWISE_BYTES + 1]; /* where the characters start, in bytes */
+    uint16_t starts[CHARWISE_BYTES + 1]; /* the positions of the characters, in bytes */
     token tokens[CHARWISE_BYTES];
 } charwise_work;
 
@@ -106,8 +106,8 @@ INLINE int charwise_is_for(const uint8_t *text, int64_t n_bytes)
 }
 
 /* Whether this walk is faster than the memo for such a text with n_cuts cuts. It is slower if
- * segments are so short that they recur. After a positive answer, the next CHARWISE_TURN_BYTES that
- * satisfy charwise_is_for need no scan for cuts. */
+ * segments are so short that they recur. After it returns 1, the next CHARWISE_TURN_BYTES of text
+ * for which charwise_is_for holds need no scan for cuts. */
 INLINE int charwise_is_next(charwise_work *work, const uint8_t *text, int64_t n_bytes,
                             int64_t n_cuts)
 {

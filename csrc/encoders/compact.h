@@ -1,7 +1,7 @@
 /* compact.h - a trie's double array with units of half the size, for 16-bit ids
  *
- * Walks of segments that missed the memo then evict less of it from the cache: English and JSON are
- * 12 to 24 % faster. Ids are stored apart from the units:
+ * The walks of segments that missed the memo then evict less of the memo from the cache: English
+ * and JSON are encoded 12 to 24 % faster. Ids are stored apart from the units:
  *
  *     unit     31 ............... 10        9          8     7 ..... 0
  *              base of the children     no piece     free    label
@@ -23,14 +23,14 @@ typedef struct compact_trie {
     int64_t memory_bytes;
 } compact_trie;
 
-/* Whether the bases of the trie fit. */
+/* Whether the bases of the trie fit in the smaller units. */
 INLINE int compact_fits(const trie *t) { return t->n_units <= 1 << (32 - COMPACT_BASE_SHIFT); }
 
 /* Converts a trie with 16-bit ids for which compact_fits; the trie must outlive the result. Free it
  * with mem_free. NULL if allocation fails. O(n_units). */
 compact_trie *compact_new(const trie *t);
 
-/* The id and the length of the token at the start of the text, equal to those of trie_longest.
+/* Gives the id and the length of the token at the start of the text, the same as trie_longest.
  * n_bytes >= 1. */
 INLINE uint16_t compact_next(const compact_trie *t, const uint8_t *text, int64_t n_bytes,
                              int64_t *ret_n_bytes)

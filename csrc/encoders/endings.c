@@ -8,10 +8,10 @@
 #include "ground/pick.h"
 #include "structures/suffix_links.h"
 
-/* Limits of the fields of endings_node and endings_list. A list is the index of its first record
- * << 8 and the number of further records, a unit has 23 bits for a base, and the highest bit of
- * a value is VALUE_MARK in unigram.c. A lane begins EARLY bytes before its part, and LANES_FEW is
- * the smallest number of lanes that is faster than follow_alone. */
+/* Limits of the fields of endings_node and endings_list. The number of a list is the index of its
+ * first record << 8 | the number of further records; a unit has 23 bits for a base; and the highest
+ * bit of a value is VALUE_MARK in unigram.c. A lane begins EARLY bytes before its part. LANES_FEW
+ * is the smallest number of lanes that is faster than follow_alone. */
 #define LISTS_MAX (1 << 24)
 #define LIST_MAX 255
 #define LABEL_BITS 9
@@ -25,8 +25,9 @@
 
 INLINE uint32_t node_base(const endings_node *node) { return node->unit >> LABEL_BITS; }
 
-/* The state after reading c: the child of the longest suffix that has one. The loop ends at the
- * root, which has a child for every byte and a filter of all ones. */
+/* The state after reading c: the child for c of the node or, if it has none, of its longest suffix
+ * that has one. The loop ends at the root, which has a child for every byte and a filter of all
+ * ones. */
 INLINE uint32_t next_state(const endings_node *nodes, uint32_t state, uint32_t c)
 {
     for (;;) {
@@ -53,7 +54,8 @@ INLINE uint64_t trie_unit(const trie *t, uint32_t node)
     return t->units[node < TRIE_BLOCK ? TRIE_ROOT_BASE ^ node : node];
 }
 
-/* Sets the filters of children first, because a leaf later copies the base of another node. */
+/* Sets the filters of children. This is done first, because leaves later copy the bases of other
+ * nodes. */
 static void put_bytes(builder *b)
 {
     const endings_pieces *pieces = b->pieces;
@@ -128,8 +130,8 @@ INLINE uint32_t node_of(const trie *t, uint32_t unit)
 }
 
 /* Fills a node whose suffix is already filled; returns the same values as put_piece. A leaf copies
- * the base, filter and fail link of its suffix, because the search would go there whatever byte
- * follows. */
+ * the base, filter and fail link of its suffix, because the search would go to that suffix whatever
+ * byte follows. */
 static int put_node(void *context, const suffix_link *link)
 {
     builder *b = context;
@@ -188,8 +190,8 @@ static int align_lists(endings *a)
     return 1;
 }
 
-/* Filters and root come first, because every other node copies from them. The other nodes follow in
- * order of depth. */
+/* The filters and the root come first, because all other nodes copy from them. The other nodes
+ * follow in order of depth. */
 int endings_new(const trie *t, const endings_pieces *pieces, endings **ret)
 {
     int64_t max_piece_bytes;
@@ -231,7 +233,7 @@ int64_t endings_memory_bytes(const endings *a)
 
 /* ------------------------------------------------------------------------------- Following ---- */
 
-/* `next` is the next node to read: the child for text[at] if its label matches, or (mask 0) a
+/* `next` is the next node to read: the child for text[at], if its label matches, or (mask 0) a
  * suffix. */
 typedef struct lane {
     uint64_t at, end;
@@ -258,7 +260,7 @@ INLINE void lane_step(const endings_node *nodes, const uint8_t *text, lane *x,
     PREFETCH(&nodes[x->next]);
 }
 
-/* Follows a single state, for short texts and for the last byte after the lanes. */
+/* Follows a single state: used for short texts, and for the last byte after the lanes. */
 static void follow_alone(const endings_node *nodes, uint32_t state, const uint8_t *text,
                          int64_t begin, int64_t end, endings_place *places)
 {
@@ -270,8 +272,8 @@ static void follow_alone(const endings_node *nodes, uint32_t state, const uint8_
 
 INLINE uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* Corrects places[begin..end-1], starting from the correct `state` before them, up to the first
- * place that is already correct; all later ones are correct too. */
+/* Corrects places[begin..end-1], starting from the correct `state` before them, and stops at the
+ * first place that is already correct, because all later ones are correct too. */
 static void join(const endings_node *nodes, uint32_t state, const uint8_t *text, int64_t begin,
                  int64_t end, endings_place *places)
 {
@@ -287,7 +289,7 @@ static void join(const endings_node *nodes, uint32_t state, const uint8_t *text,
  *
  * A lane first follows the last bytes of the previous part and may write wrong places there.
  * It leaves that stretch within three steps per byte, since a suffix shortens the state and takes
- * two steps. The previous lane takes more steps to get there, and overwrites those places. */
+ * two steps. The previous lane takes more steps to get there, and so overwrites those places. */
 static NOINLINE void follow_together(const endings *a, uint32_t state, const uint8_t *text,
                                      int64_t n_bytes, int n_lanes, endings_place *places)
 {

@@ -25,7 +25,7 @@
  *
  * Every lane but the first begins at the root, EARLY bytes before its part, which is usually enough
  * to reach the correct state. The parts are then joined: starting from the final state of the
- * previous part, places are corrected until one is already correct. */
+ * previous part, places are corrected up to the first that is already correct. */
 #pragma once
 
 #include "structures/trie.h"
@@ -34,7 +34,8 @@
 #define ENDINGS_OUTS 4
 
 /* Pieces that end at a position, the longest first; unused entries repeat the first one. A value is
- * (id + 1) << 8 | 255 - the piece's bytes. A longer list takes several consecutive records. */
+ * (id + 1) << 8 | (255 - the size of the piece). A longer list takes several consecutive
+ * records. */
 typedef struct endings_list {
     float scores[ENDINGS_OUTS];
     uint32_t values[ENDINGS_OUTS];
@@ -51,7 +52,7 @@ typedef struct endings_node {
 
 typedef struct endings_piece {
     float score;
-    uint32_t value; /* as in endings_list; 0: no piece */
+    uint32_t value; /* the same as in endings_list; 0: no piece */
 } endings_piece;
 
 typedef struct endings {

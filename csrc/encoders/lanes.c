@@ -21,8 +21,8 @@ INLINE lane lane_begin(const uint64_t *units, const uint16_t *symbols, int64_t a
 INLINE int64_t back_of(uint64_t unit) { return (int64_t)(unit >> CHAR_BACK_SHIFT & CHAR_BACK_MAX); }
 
 /* If `unit` has another symbol than c, sets *unit = head and *at = start and returns 1;
- * otherwise returns 0. No processor can predict where tokens end, and compilers turn the plain C
- * into a branch. One comparison drives both moves and the result. */
+ * otherwise returns 0. Processors cannot predict where tokens end, and compilers turn plain C into
+ * a branch. Here one comparison determines both moves and the result. */
 INLINE uint64_t lane_restart(uint64_t c, uint64_t head, uint64_t start, uint64_t *unit,
                              uint64_t *at)
 {
@@ -83,7 +83,7 @@ static NOINLINE void walk_together(const uint64_t *units, const uint16_t *symbol
             n_left = least(n_left, borders[k + 1] - (int64_t)lanes[k].at);
         if (n_left < 4) break;
         for (; n_left > 0; n_left--) {
-            /* -O3 unrolls this loop */
+            /* unrolled by -O3 */
             for (int k = 0; k < LANES; k++) lane_step(units, symbols, &lanes[k]);
         }
     }
@@ -109,9 +109,9 @@ INLINE int32_t walk_alone(const uint64_t *units, const uint16_t *symbols, int64_
 }
 
 /* Writes the ids of the bytes of a character that is not a piece, and returns the new end of the
- * ids. `next` is the symbol after it. Two of its bytes can be a piece together; all three
- * cannot, as the character is not a piece. A stray continuation byte after it could extend the
- * piece of its last bytes (rule 3), so the span is then encoded by bytes. */
+ * ids. `next` is the symbol after it. Two of its bytes together can be a piece; all three cannot,
+ * as the character is not a piece. A stray continuation byte after it could extend the piece of its
+ * last bytes (rule 3), so the span is then encoded by bytes. */
 static NOINLINE uint16_t *put_bytes(const trie *t, uint16_t symbol, uint16_t next, uint16_t *ids,
                                     lanes_work *work)
 {
@@ -128,7 +128,8 @@ static NOINLINE uint16_t *put_bytes(const trie *t, uint16_t symbol, uint16_t nex
     return ids;
 }
 
-/* Writes the ids of the token that ends before symbols[end], and returns the new end of the ids. */
+/* Writes the id of the token that ends before symbols[end], or the ids of its bytes, and returns
+ * the new end of the ids. */
 INLINE uint16_t *put(const lanes *l, const uint16_t *symbols, uint16_t id, int64_t end,
                      uint16_t *ids, lanes_work *work)
 {
@@ -137,8 +138,8 @@ INLINE uint16_t *put(const lanes *l, const uint16_t *symbols, uint16_t id, int64
     return put_bytes(l->trie, symbols[end - 1], symbols[end], ids, work);
 }
 
-/* How many bytes before text[at] belong to a symbol that extends beyond it. Characters of four
- * bytes do not count: each of their bytes is a symbol. */
+/* How many bytes before text[at] belong to a symbol that extends past that position. Characters of
+ * four bytes do not count: each of their bytes is a symbol. */
 static int part_before(const uint8_t *text, int64_t at, int64_t n_bytes)
 {
     for (int back = 1; back <= 2; back++) {
@@ -164,7 +165,8 @@ static int64_t encode_by_bytes(const lanes *l, const uint8_t *text, int64_t n_by
  * continuation byte follows.
  * 2. Walk its eight parts in turn.
  * 3. Join the parts: `at` is the end of the tokens written so far, always a true token boundary.
- * Walk alone until it equals a boundary of the part, and then copy the part's tokens.
+ * Walk alone until `at` is a token boundary of the part too, then copy the rest of the part's
+ * tokens.
  * 4. At the end of the text, walk the rest alone. Otherwise leave it to the next span. */
 int64_t lanes_encode(const lanes *l, const uint8_t *text, int64_t n_bytes, lanes_work *work,
                      uint16_t *ids, int64_t *ret_n_ids)

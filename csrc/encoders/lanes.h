@@ -2,9 +2,10 @@
  * character, without a branch
  *
  * Beyond ASCII, a character has two or three bytes, and most tokens are one or two characters. A
- * walk by bytes takes several steps for each, and finding cuts costs as much again. Lanes read the
- * text as code points (text/code_points.h): each step of a walk is a complete character, looked up
- * in a double array of code points, where the child for symbol c is at base + c.
+ * walk by bytes takes several steps for each token, and finding cuts takes as much time again.
+ * Lanes read the text as code points (text/code_points.h): each step of a walk is a complete
+ * character, looked up in a double array of code points, where the child for symbol c is at base +
+ * c.
  *
  *     unit   63 ..... 42   41 ... 32   31 .......... 16   15 ................ 0
  *            base of the   back        id of the longest  its symbol c; of the
@@ -32,9 +33,9 @@
  * A vocabulary that breaks one of the first two rules has no lanes. A text that breaks the third is
  * malformed, and its span is walked by bytes.
  *
- * Only the first lane is sure to start at a token boundary. But greedy encoding soon becomes
- * independent of where it started: the tokens of a part are valid from the first boundary that the
- * preceding tokens also reach. Up to that boundary, the text is walked again, by one lane:
+ * Only the first lane is certain to start at a token boundary. But the tokens of greedy encoding
+ * soon become independent of where it started: those of a part are valid from the first boundary
+ * that the preceding tokens also reach. Up to that boundary, the text is walked again, by one lane:
  *
  *     lane 0   |of |the |qui|ck |bro
  *     lane 1                        w|n |fox |...     the part begins inside a token
@@ -47,7 +48,7 @@
 #include "text/code_points.h"
 
 #define LANES 8
-#define LANES_SPAN_BYTES 16384 /* encoded at a time */
+#define LANES_SPAN_BYTES 16384 /* bytes encoded at a time */
 #define LANES_LEAST_BYTES 2048 /* lanes are no faster for shorter texts */
 /* vocabularies with longer pieces have no lanes: see `back` */
 #define LANES_PIECE_BYTES 1023
@@ -77,16 +78,16 @@ void lanes_free(lanes *l);
  * if it holds nearly all segments.
  *
  * Wide text, in which one byte in LANES_WIDE is beyond ASCII, uses the lanes until only one byte in
- * LANES_WIDE_STILL is. A character that is not a piece costs a mispredicted branch, and Korean has
- * 11,172 syllables that are spread over the units and mostly not pieces. So in Korean, and after a
+ * LANES_WIDE_STILL is. A character that is not a piece costs a mispredicted branch, and the 11,172
+ * Korean syllables are spread over the units and are mostly not pieces. So in Korean, and after a
  * span in which more than one byte in LANES_RARE begins such a character, the memo encodes the next
  * LANES_PAUSE chunks, provided that their segments are shorter than LANES_SHORT_WIDE bytes.
  *
  * Other text uses the memo if it has more than one cut in LANES_SHORT_SEGMENT bytes, and the lanes
  * if it has fewer than one in LANES_LONG_SEGMENT. In between, the memo encodes LANES_TRIAL_BYTES as
- * a trial; if it misses more than one byte in LANES_MISSED, the lanes get a turn. Each turn is
- * twice as long as the previous one, because the memo learns nothing during a turn. The limit
- * favours the memo, whose first trials miss up to twice as much as later ones. */
+ * a trial; if it misses more than one byte in LANES_MISSED, the lanes get a turn. Each turn of the
+ * lanes is twice as long as the previous one, because the memo learns nothing during a turn. The
+ * limit favours the memo, whose first trials miss up to twice as much as later ones. */
 #define LANES_WIDE 4
 #define LANES_WIDE_STILL 8
 #define LANES_RARE 40
@@ -118,7 +119,8 @@ INLINE int lanes_are_wide(const uint8_t *text, int64_t n_bytes, int were_last)
     return n_wide * 4 * (were_last ? LANES_WIDE_STILL : LANES_WIDE) > n_seen;
 }
 
-/* Samples one byte in 128: the leads EA to ED begin the Hangul syllables. */
+/* Whether a text is Korean, from a sample of one byte in 128: Hangul syllables begin with EA to
+ * ED. */
 INLINE int lanes_are_korean(const uint8_t *text, int64_t n_bytes)
 {
     int64_t n_leads = 0;

@@ -35,8 +35,8 @@ typedef struct builder {
     int64_t n_nodes, n_slots;
 } builder;
 
-/* The unit above this one: the index of a unit XOR its label is its base, and each base has one
- * owner. */
+/* The unit above this one. The index of a unit XOR its label is the base that leads to it, and each
+ * base has one owner. */
 INLINE uint32_t unit_above(const builder *b, uint32_t at)
 {
     return b->owners[at ^ (uint8_t)b->trie->units[at]];
@@ -46,7 +46,7 @@ INLINE int is_used(uint64_t unit) { return (unit & 0x100) != 0; }
 
 /* ------------------------------------------------------------------------ 1. fit, 2. nodes ---- */
 
-/* Inverts the trie: records the owner of every base. */
+/* Records the owner of every base, so that the trie can be climbed. */
 static void find_owners(builder *b)
 {
     const trie *t = b->trie;
@@ -111,7 +111,7 @@ static int is_fit(const builder *b)
     return 1;
 }
 
-/* Finds an id that no piece and no byte uses, to mark the characters that are not pieces;
+/* Finds an id that neither a piece nor a byte uses, to mark the characters that are not pieces;
  * returns -1 if there is none. is_id[0..65535] is scratch. */
 static int32_t find_spare_id(const builder *b, uint8_t *is_id)
 {
@@ -200,7 +200,7 @@ static int place(builder *b)
 /* -------------------------------------------------------------------------------- 4. units ---- */
 
 /* The unit of a node; `above` is its parent's unit. If a piece ends here, it is the longest so
- * far and `back` is 0. Otherwise the longest piece is the parent's, and ended one symbol further
+ * far and `back` is 0. Otherwise the longest piece is the parent's, which ended one symbol further
  * back. */
 static uint64_t unit_of(const builder *b, uint32_t at, uint64_t above)
 {
@@ -264,7 +264,7 @@ static lanes *write_all(const builder *b, int32_t cpu, uint16_t no_id)
     return l;
 }
 
-/* Steps 3 and 4, after the nodes have been counted; 0 if allocation fails. */
+/* Performs steps 3 and 4, after the nodes have been counted. Returns 0 if allocation fails. */
 static int build(builder *b, int32_t cpu, uint16_t no_id, lanes **ret)
 {
     put_children(b);

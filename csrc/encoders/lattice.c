@@ -1,5 +1,5 @@
-/* lattice.c - the tables of a lattice's model, the edges that leave a position, and lists of
- * paths */
+/* lattice.c - fills the tables of a lattice's model, lists the edges that leave a position, and
+ * stores paths */
 #include "encoders/lattice.h"
 
 #include "ground/error.h"
@@ -8,8 +8,8 @@
 
 /* ---------------------------------------------------------------------------------- Tables ---- */
 
-/* The number of characters in piece k, and whether the last one is complete. U+2581 counts as one
- * byte if spaces are escaped. */
+/* Returns the number of characters in piece k, and tells whether the last one is complete. U+2581
+ * counts as one byte if spaces are escaped. */
 static int64_t count_characters(const unitok_spec *spec, int64_t k, int *ret_is_whole)
 {
     int is_escaped = (spec->flags & UNITOK_ESCAPE_WHITESPACES) != 0;
@@ -101,7 +101,7 @@ int64_t lattice_edges(const lattice_model *model, const uint8_t *text, int64_t n
 /* ----------------------------------------------------------------------------------- Paths ---- */
 
 /* A packed list that grows at its end. offsets[] has one item more than scores[], but their
- * capacities stay equal: growing to n + 1 makes space for both. */
+ * capacities stay equal: both grow to hold item n + 1. */
 token *lattice_paths_add(lattice_paths *paths, int64_t n_tokens, double score)
 {
     int64_t n = paths->n_paths, same = paths->paths_capacity, begin = n ? paths->offsets[n] : 0;

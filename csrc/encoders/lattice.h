@@ -24,15 +24,15 @@ typedef struct lattice_model {
     int64_t n_values;       /* 1 + the number of pieces */
     int64_t max_edge_bytes; /* at least 4 */
     int32_t is_bytes;       /* UNITOK_BYTES */
-    int32_t is_float64;     /* UNITOK_FLOAT64: scores are summed in float64, otherwise in float32 */
+    int32_t is_float64;     /* with UNITOK_FLOAT64: sums are float64, otherwise float32 */
     int32_t is_ragged;      /* some piece ends inside a character */
     int32_t has_unknown;    /* a text can contain unknown characters */
 } lattice_model;
 
 /* Fills *ret from a unigram and the spec it was built from. Scores are those of the unigram, except
- * that a user-defined piece has SentencePiece's 0.1 * (length - 1), where the length is in
- * characters in its lattice and in bytes in its Viterbi. *ret refers to the unigram, but not to the
- * spec. */
+ * that a user-defined piece has the score that SentencePiece gives it, 0.1 * (length - 1).
+ * SentencePiece measures this length in characters in its lattice, but in bytes in its Viterbi.
+ * *ret refers to the unigram, but not to the spec. */
 int32_t lattice_model_init(const unigram *m, const unitok_spec *spec, lattice_model *ret,
                            unitok_error *error);
 void lattice_model_free(lattice_model *model);

@@ -11,9 +11,9 @@
 
 /* -------------------------------------------------------------------------------- Building ---- */
 
-/* Selects the long pieces of a model and sorts them by their bytes from last to first, the order in
- * which texts are read. A piece that is too long for a HAT-trie is an error, and so is a piece that
- * occurs twice. */
+/* Selects the long pieces of a model and sorts them by their reversed bytes, since texts are read
+ * backwards. A piece that is too long for a HAT-trie is an error, and so is a piece that occurs
+ * twice. */
 static int32_t sort_reversed(const uint8_t *pieces, const uint32_t *offsets, int64_t n_ids,
                              sorted_pieces *ret, unitok_error *error)
 {
@@ -111,8 +111,9 @@ void long_window_free(long_window *w)
 }
 
 /* Fills the window from `at` on. A piece that begins in it can extend max_piece_bytes - 1 bytes
- * past its end, and those bytes are read too. A window is at least twice as long as the longest
- * piece, so every byte is read at most one and a half times. Returns 0 if allocation fails. */
+ * past its end, so the bytes up to there are read too. A window is at least twice as long as the
+ * longest piece, so on average every byte is read at most one and a half times. Returns 0 if
+ * allocation fails. */
 static int fill(const long_pieces *p, long_window *w, const uint8_t *text, int64_t n_bytes,
                 int64_t at)
 {

@@ -2,13 +2,13 @@
  *
  * Greedy encoding walks down the trie to find the longest piece, and continues from the end of the
  * last piece found. If a piece of a million bytes nearly matches everywhere ("aaa...ab" in a text
- * of only "a"), every walk takes a million steps. So walks stop after LONG_PIECE_BYTES, and longer
- * pieces, which real vocabularies do not have, are found by an Aho-Corasick automaton ("Efficient
- * string matching", 1975) of the reversed pieces. It reads the text backwards, so at every position
- * it knows the longest of these pieces that begins there:
+ * that consists of "a"), every walk takes a million steps. So walks stop after LONG_PIECE_BYTES,
+ * and longer pieces, which real vocabularies do not have, are found by an Aho-Corasick automaton
+ * ("Efficient string matching", 1975) of the reversed pieces. It reads the text backwards, so at
+ * every position it knows the longest of these pieces that begins there:
  *
  *     text      ... x  a  a  a  b  y ...
- *     read            <--------------      right after x, the state is "baaa", reversed: the piece "aaab"
+ *     read            <--------------      after x, the state is "baaa": "aaab" reversed
  *
  * Nodes are the units of a double array (trie.h). fail[unit] is the node of the longest proper
  * suffix; found[unit] is the value of the longest piece that is a suffix of the node's string, or
@@ -42,7 +42,7 @@ void long_pieces_free(long_pieces *p);
 
 /* Returns the length of the longest of these pieces that begins at text[at], and its id; 0 if none
  * begins there, -1 if allocation fails. A window belongs to one text: set its end to 0 before
- * using it for another. `at` must not decrease. O(n_bytes) over all calls. */
+ * using it for another. `at` must not decrease from call to call. O(n_bytes) over all calls. */
 int64_t long_pieces_at(const long_pieces *p, long_window *w, const uint8_t *text, int64_t n_bytes,
                        int64_t at, int32_t *ret_id);
 void long_window_free(long_window *w);

@@ -1,5 +1,5 @@
-/* longest.h - greedy longest-prefix encoding: the longest piece at every position, or the id of the
- * byte if no piece matches */
+/* longest.h - greedy longest-prefix encoding: each token is the longest piece at its position, or
+ * the id of the byte there if no piece matches */
 #pragma once
 
 #include "encoders/compact.h"
@@ -13,8 +13,8 @@ typedef struct longest {
     const unitok_hat *hat; /* used instead of the trie, if not NULL */
     int64_t max_piece_bytes;
     long_pieces *longs; /* NULL if no piece has more than LONG_PIECE_BYTES */
-    /* Each is NULL with a HAT-trie, long pieces or 32-bit ids, or if it cannot represent the
-     * vocabulary. */
+    /* Each is NULL if the model has a HAT-trie, long pieces or 32-bit ids, or if it cannot
+     * represent the vocabulary. */
     compact_trie *compact;
     lanes *lanes;
 } longest;
@@ -48,9 +48,9 @@ INLINE int32_t longest_at(const longest *m, long_window *w, const uint8_t *text,
     return longest_next(m, text + at, n_left, ret_n_bytes);
 }
 
-/* Returns how many bytes of text[0..n_bytes-1] are settled without a cut: those up to the last
- * token boundary that further text cannot move. A token is settled if no piece that begins with it
- * can extend past the available bytes. Returns 0 if allocation fails. */
+/* Returns how many bytes of text[0..n_bytes-1] are settled even if there is no cut: those up to the
+ * last token boundary that further text cannot move. A token is settled if no piece that begins
+ * with it can extend past the available bytes. Returns 0 if allocation fails. */
 INLINE int64_t longest_settled(const longest *m, const uint8_t *text, int64_t n_bytes)
 {
     long_window w = {0};

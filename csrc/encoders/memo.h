@@ -1,10 +1,10 @@
-/* memo.h - the keys of the memo, which maps previously encoded segments to their ids
+/* memo.h - the memo, which maps previously encoded segments to their ids: its layout and its keys
  *
  * Text is repetitive: about 97 % of English segments have occurred shortly before. The memo has two
- * tables. In the first, a segment of up to 15 bytes is its own key: the bytes,
- * zero-padded, and their number in byte 15. The second holds segments of up to 31 bytes in the same
- * way. A lookup compares the complete key, so a hit is exact. Each segment has one slot, and a new
- * segment replaces the old one; two-way sets, whose entries are both compared, were measured and are
+ * tables. In the first, a segment of up to 15 bytes is its own key: the bytes, zero-padded, and
+ * their number in byte 15. The second stores segments of up to 31 bytes in the same way. A lookup
+ * compares the complete key, so a hit is exact. Each segment has one slot, and a new segment
+ * replaces the old one; two-way sets, whose entries are both compared, were measured and are
  * slower. Only short entries of models with a pattern move to the other entry of their cache line,
  * which is searched after a miss (model/segments.h).
  *
@@ -14,11 +14,11 @@
  *
  * Ids are 16 or 32 bits wide, and so is `word`: its low 4 bits count the ids; the others belong to
  * model/segments.h, which declares the entries. n = 0 marks an empty entry, as no segment is empty.
- * A short entry has 32 bytes, so it never crosses the border of a cache line. If a short segment has too many ids
- * for one, as runs of spaces do in GPT-2, its entry has the mark MEMO_ELSEWHERE, and the long table
- * has the ids. A hit copies all ids and the word, whatever the count, and advances the output by
- * the count; a copy of fixed size needs no branch. UNITOK_ENCODE_SLACK reserves the space for
- * it. */
+ * A short entry has 32 bytes, so it never crosses the border of a cache line. If a short segment
+ * has too many ids for a short entry, as runs of spaces do in GPT-2, its entry has the mark
+ * MEMO_ELSEWHERE, and the ids are in the long table. A hit copies all ids and the word, whatever
+ * the count, and advances the output by the count; a copy of fixed size needs no branch.
+ * UNITOK_ENCODE_SLACK reserves the space for it. */
 #pragma once
 
 #include "ground/cpu.h"
@@ -31,25 +31,25 @@
 #define MEMO_LONG_BYTES 31
 #define MEMO_LONG_IDS 15
 
-/* In byte 15 of a short key: the long table has the ids. */
+/* In byte 15 of a short key: the ids are in the long table. */
 #define MEMO_ELSEWHERE (UINT64_C(0x80) << 56)
 
-/* Patterns divide texts into many different segments, so their models have the largest memo. It begins small and
- * grows after MEMO_SMALL_MISSES misses, so that a scratch for one sentence costs little. Models with more
- * than 65,536 pieces need more entries than others, too. There are half as many long entries as short ones, or
- * a quarter with MEMO_BITS_PATTERN. */
+/* Patterns divide texts into many different segments, so their models have the largest memo. It is
+ * small at first and grows after MEMO_SMALL_MISSES misses, so that a scratch for one sentence costs
+ * little. Models with more than 65,536 pieces also need more entries than others. There are half as
+ * many long entries as short ones, or a quarter with MEMO_BITS_PATTERN. */
 #define MEMO_BITS_SMALL 10
 #define MEMO_BITS_PATTERN 18
 #define MEMO_SMALL_MISSES 256
 
 typedef struct memo {
-    void *entries;       /* short ones, then long ones, of the width of the model's ids */
+    void *entries;       /* short entries, then long ones, for the width of the model's ids */
     void *memory;        /* the allocation that contains them */
     int bits, long_bits; /* logarithms of the numbers of short and long entries */
     int64_t n_missed;    /* the number of misses */
 } memo;
 
-#define MEMO_BATCH 64 /* segments whose slots are prefetched together */
+#define MEMO_BATCH 64 /* the number of segments whose slots are prefetched together */
 
 /* How many bytes went through the memo, and how many of them it missed, since an encoding path last
  * read and reset both counts. */
@@ -59,7 +59,7 @@ typedef struct memo_use {
 
 /* Each half of a key is multiplied by a different odd constant: two independent multiplications
  * that the processor overlaps. The index of an entry is taken from the upper bits, which depend on
- * all others. */
+ * all other bits. */
 INLINE uint64_t mix(uint64_t a, uint64_t b)
 {
     return a * 0x9E3779B97F4A7C15u ^ b * 0xC2B2AE3D27D4EB4Fu;
@@ -133,7 +133,7 @@ INLINE int memo_short_is(const uint64_t held[2], memo_short_key key)
 }
 #endif
 
-/* The hash of the first 15 bytes at most. Reads 16 bytes. */
+/* The hash of the first 15 bytes of a segment, or of all if it is shorter. Reads 16 bytes. */
 INLINE uint64_t memo_near_hash(const uint8_t *segment, int64_t n_bytes)
 {
     return memo_short_hash(

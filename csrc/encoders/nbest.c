@@ -1,4 +1,4 @@
-/* nbest.c - the n best paths through a lattice, and n distinct random ones (nbest.h) */
+/* nbest.c - finds the n best paths through a lattice, and draws n distinct random ones (nbest.h) */
 #include "encoders/nbest.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@
 
 /* --------------------------------------------------------------------------------- Lattice ---- */
 
-/* Adds a node; 0 if allocation fails or there are too many. */
+/* Adds a node. Returns 0 if allocation fails or there are too many nodes. */
 static int add_node(nbest *s, double score, int64_t begin, int64_t end, uint32_t value)
 {
     if (s->n_nodes == INT32_MAX || !RESERVE(s, nodes, nodes_capacity, s->n_nodes + 1)) return 0;
@@ -47,8 +47,8 @@ static int add_nodes(nbest *s, const lattice_model *m, const uint8_t *text, int6
     return add_node(s, 0, n_bytes, n_bytes, 0);
 }
 
-/* Sorts all nodes except the last by their ends, with a stable counting sort. So the nodes before
- * any node are one slice of `ending`, in the order in which the reference compares them. */
+/* Sorts all nodes except the last by their ends, with a stable counting sort. So the nodes that can
+ * precede a node are one slice of `ending`, in the order in which the reference compares them. */
 static int sort_nodes(nbest *s, int64_t n_bytes)
 {
     int64_t n = s->n_nodes - 1;
@@ -64,9 +64,9 @@ static int sort_nodes(nbest *s, int64_t n_bytes)
     return 1;
 }
 
-/* Finds the best path to every node. Each node compares all nodes that end where it begins, and the
- * first of equal sums wins. Comparing only with the best node of each position would give other
- * paths, because rounding can make sums equal. */
+/* Finds the best path to every node. For each node, all nodes that end where it begins are
+ * compared, and the first of equal sums wins. Considering only the best node that ends at each
+ * position would give different paths, because rounding can make sums equal. */
 static void find_best(nbest *s, const lattice_model *m)
 {
     for (int64_t k = 1; k < s->n_nodes; k++) {
@@ -81,7 +81,7 @@ static void find_best(nbest *s, const lattice_model *m)
     }
 }
 
-/* Builds the lattice and finds the best path to every node; 0 if that fails. */
+/* Builds the lattice and finds the best path to every node. Returns 0 on failure. */
 static int build(nbest *s, const lattice_model *m, const uint8_t *text, int64_t n_bytes)
 {
     if (n_bytes >= 1 << 30 || !add_nodes(s, m, text, n_bytes) || !sort_nodes(s, n_bytes)) return 0;
@@ -106,7 +106,8 @@ static int sum_paths(nbest *s, double alpha, int64_t n_bytes)
 
 /* ---------------------------------------------------------------------------------- Agenda ---- */
 
-/* A heap with the steps of libstdc++'s, so that equal priorities are popped in the same order. */
+/* A heap that takes the same steps as libstdc++'s, so that equal priorities are popped in the same
+ * order. */
 
 INLINE int is_less(const nbest *s, int32_t a, int32_t b)
 {
@@ -144,7 +145,7 @@ static int32_t pop(nbest *s)
         s->heap[hole] = s->heap[child];
         hole = child;
     }
-    if (child == n) { /* one child, the left */
+    if (child == n) { /* it has only a left child */
         s->heap[hole] = s->heap[child - 1];
         hole = child - 1;
     }
@@ -179,9 +180,9 @@ static int32_t keep(nbest *s, int64_t *n_kept, int32_t hypothesis)
     return first;
 }
 
-/* Keeps the best n_best hypotheses of the heap and those that they extend; 0 if allocation
- * fails. They are copied to a second array, which then swaps places with the first, so that chains
- * of extensions stay intact while they are renumbered. */
+/* Keeps the best n_best hypotheses of the heap and those that they extend. Returns 0 if allocation
+ * fails. The hypotheses are copied to a second array, which then swaps places with the first, so
+ * that chains of extensions stay intact while they are renumbered. */
 static int shrink(nbest *s, int64_t n_best)
 {
     int64_t n_kept = 0;
@@ -236,7 +237,7 @@ static int draw_priorities(nbest *s, const nbest_hypothesis *top, int32_t first,
     return 1;
 }
 
-/* Pushes all extensions of hypothesis h; returns their number, or FAILED. A hypothesis is copied
+/* Pushes all extensions of hypothesis h; returns their number, or FAILED. The hypothesis is copied
  * first, because adding one can move the array. */
 static int64_t extend(nbest *s, const lattice_model *m, int32_t h, noise *random)
 {
@@ -290,9 +291,10 @@ static int add_best(const nbest *s, const lattice_model *m, lattice_paths *ret)
 }
 
 /* Runs the search, after build and, with noise, sum_paths. The scores of random paths are their
- * priorities. The limits at which the Viterbi path is returned apply only to the n best: a random
- * path needs one hypothesis for each edge at each of its tokens, and remains exact after a
- * reduction, because each of the n + 1 best paths extends one of the n + 1 best hypotheses. */
+ * priorities. The limits at which the Viterbi path is returned apply only to the n best: for a
+ * random path, the search needs one hypothesis for each edge at each of its tokens, and it remains
+ * exact after a reduction, because each of the n + 1 best paths extends one of the n + 1 best
+ * hypotheses. */
 static int search(nbest *s, const lattice_model *m, int64_t n, noise *random, lattice_paths *ret)
 {
     int64_t n_least = n * 10 < MIN_AGENDA ? n * 10 : MIN_AGENDA, n_total = 1,
@@ -340,8 +342,8 @@ int nbest_find(nbest *s, const lattice_model *model, const uint8_t *text, int64_
     return n <= 1 ? add_best(s, model, ret) : search(s, model, clamp_n(n), NULL, ret);
 }
 
-/* Weights are relative to the best path, so that exp does not overflow. Rounding can leave a little
- * of the sum at the end; then the best path is chosen. */
+/* Weights are relative to the best path, so that exp does not overflow. Rounding can leave a small
+ * remainder of the sum at the end; then the best path is chosen. */
 int64_t nbest_choose(const lattice_paths *paths, double alpha, uint64_t key)
 {
     double best = -INFINITY, sum = 0;
@@ -377,8 +379,8 @@ static void remove_path(lattice_paths *paths, int64_t k)
     paths->n_paths--;
 }
 
-/* Removes the path that equals path 0, or else the last of n, unless there are fewer than n.
- * Path 0 is the best path, which may also have been drawn. */
+/* Path 0 is the best path, which may also have been drawn. Removes the path that equals it or, if
+ * none does, the last of n paths, unless there are fewer than n. */
 static void remove_duplicate(lattice_paths *paths, int64_t n)
 {
     for (int64_t k = 1; k < paths->n_paths; k++)
@@ -389,7 +391,7 @@ static void remove_duplicate(lattice_paths *paths, int64_t n)
     if (paths->n_paths == n) paths->n_paths--;
 }
 
-/* log(1 - exp(-exp(x))): the log probability that noise lifts x = log p - threshold above 0. A
+/* log(1 - exp(-exp(x))): the log probability that noise raises x = log p - threshold above 0. A
  * series replaces the difference if exp(x) is small. */
 static double log_inclusion(double x)
 {

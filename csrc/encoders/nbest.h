@@ -10,11 +10,12 @@
  *               without replacement
  *
  * The best paths equal those of sentencepiece 0.2.3's NBestEncode, including rounding and ties.
- * They use its float32 sums (float64 for a float64 model) in its order, the heap algorithm of
- * libstdc++, and its limits: at MAX_AGENDA hypotheses in the heap, or after MAX_HYPOTHESES more in
- * memory, only the best few are kept; after MAX_SHRINKS such reductions, or at MAX_TOTAL
- * hypotheses, the result is the Viterbi path alone. For n = 1, sentencepiece runs Viterbi over
- * bytes instead of this lattice: use the encoder to get the same ids. */
+ * The search uses float32 sums (float64 for a float64 model) in the order of sentencepiece, the
+ * heap algorithm of libstdc++, and sentencepiece's limits: at MAX_AGENDA hypotheses in the heap, or
+ * after MAX_HYPOTHESES more in memory, only the best few are kept; after MAX_SHRINKS such
+ * reductions, or at MAX_TOTAL hypotheses, the result is the Viterbi path alone. For n = 1,
+ * sentencepiece runs Viterbi over bytes instead of this lattice: use the encoder to obtain the same
+ * ids. */
 #pragma once
 
 #include "encoders/lattice.h"
@@ -27,7 +28,7 @@ typedef struct nbest_node {
     double score;
     /* the score of the best path from the start of the text to the end of this node */
     double best;
-    int32_t before; /* the previous node on that path */
+    int32_t before; /* the node before this one on that path */
     int32_t begin, end;
     uint32_t value;
 } nbest_node;
@@ -36,7 +37,7 @@ typedef struct nbest_hypothesis {
     double priority;
     double score; /* the sum of its nodes, added from the end of the text */
     int32_t node;
-    int32_t next; /* the hypothesis it extends; -1 at the end of the text */
+    int32_t next; /* the hypothesis that it extends; -1 at the end of the text */
 } nbest_hypothesis;
 
 /* One thread's scratch; initialize to zeros. Only one call at a time can use it. Takes O(nodes)
@@ -62,7 +63,8 @@ void nbest_free(nbest *s);
 
 /* Finds the n best paths of text[0..n_bytes-1], best first, with their scores, or all paths if
  * there are fewer. n_bytes < 2^30. An empty text has one empty path of score 0. Returns 0 if
- * allocation fails. O(n_bytes) nodes, O(log) per hypothesis. */
+ * allocation fails. The lattice has O(n_bytes) nodes, and each hypothesis takes O(log
+ * hypotheses). */
 int nbest_find(nbest *s, const lattice_model *model, const uint8_t *text, int64_t n_bytes,
                int64_t n, lattice_paths *ret);
 
@@ -70,9 +72,9 @@ int nbest_find(nbest *s, const lattice_model *model, const uint8_t *text, int64_
  * with nbest_size > 1. */
 int64_t nbest_choose(const lattice_paths *paths, double alpha, uint64_t key);
 
-/* Draws n distinct random paths, each with p(path) ~ exp(alpha * score) among those not drawn yet,
- * or all paths if there are fewer. scores[k] is the log probability that path k is drawn at all,
- * given the threshold set by the first path not drawn (SentencePiece 0.1.9x's
+/* Draws n distinct random paths, each with p(path) ~ exp(alpha * score) among the paths not drawn
+ * yet, or all paths if there are fewer. scores[k] is the log probability that path k is drawn at
+ * all, given the threshold set by the first path not drawn (SentencePiece 0.1.9x's
  * SampleEncodeAndScore(wor=true)); 0 if all paths were drawn. With include_best the first path is
  * the best one, with score 0, and the others are drawn as above. Returns 0 if allocation fails. */
 int nbest_draw_distinct(nbest *s, const lattice_model *model, const uint8_t *text, int64_t n_bytes,

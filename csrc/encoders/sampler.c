@@ -12,7 +12,7 @@ enum {
     LINEAR,  /* the weight of all paths to this position */
     LOG,     /* its logarithm */
     VITERBI, /* the score of the held path */
-    ENTROPY  /* like LOG, but also tracks the entropy of these paths */
+    ENTROPY  /* as in LOG; the entropy of these paths is tracked too */
 };
 
 /* Why a pass over a window stopped. */
@@ -24,9 +24,9 @@ enum { GO_ON, AT_END, AT_CUT, CELLS_FULL, OUT_OF_RANGE };
 
 /* Before edges leave a position, its sum must be in 2^-400..2^400; otherwise it is scaled to 1..2
  * together with all pending sums. With weights of at least 2^-500, each edge adds at least 2^-900,
- * so nothing underflows. A weight below 2^-1074 is 0 as a double. The loss, below 2^-674, is
- * negligible compared with a sum of 2^-400, but not after pending sums are scaled up. So a model
- * with a weight below 2^-500 is never scaled. */
+ * so nothing underflows. A weight below 2^-1074 is 0 as a double. The loss, less than 2^-674, is
+ * negligible compared with a sum of 2^-400, but not once pending sums have been scaled up. So a
+ * model with a weight below 2^-500 is never scaled. */
 #define SUM_EXPONENT_MAX 400
 #define SCALABLE_EXPONENT_MAX 600
 #define PENDING_EXPONENT_MIN (-900)
@@ -48,8 +48,8 @@ typedef struct window {
     uint64_t key;
 } window;
 
-/* The state shared by the edges of one position: a copy of everything the loops read, so that it
- * stays in registers. */
+/* The state shared by the edges of one position: a copy of everything that the loops read, so that
+ * it stays in registers. */
 typedef struct source {
     trie trie;
     const uint8_t *text;
@@ -59,7 +59,7 @@ typedef struct source {
     double alpha, sum, entropy;
     uint64_t stream;
     int64_t at, frontier;
-    int n_leads; /* a byte below this is a complete character */
+    int n_leads; /* bytes below this are complete characters */
 } source;
 
 /* --------------------------------------------------------------------------------- An edge ---- */
@@ -81,7 +81,7 @@ INLINE void take_linear(source *from, sampler_cell *to, uint64_t back, double we
     to->u.back = (double)rng_bits53(&from->stream) * sum <= x * 0x1p53 ? back : held;
 }
 
-/* The same with logarithms, for stretches whose weights leave the range of a double. */
+/* The same with logarithms, for stretches whose weights are out of the range of a double. */
 INLINE void take_log(source *from, sampler_cell *to, uint64_t back, double score)
 {
     double x = from->sum + log_weight(from->alpha, score);
@@ -142,9 +142,9 @@ INLINE void take(source *from, int mode, uint32_t value, int64_t end)
 /* ------------------------------------------------------------------------------ A position ---- */
 
 /* Processes the edges of a position in a model that is not ragged. Returns the end of the first
- * character; *ret_last is the furthest end. Begins as trie_longest does: a piece of one byte, one
- * of two, then byte by byte. No piece ends inside a longer character, so its first bytes are walked
- * without checking for a piece. */
+ * character; *ret_last is the furthest end. Begins as trie_longest does: with a piece of one byte
+ * and a piece of two bytes, and then byte by byte. No piece ends inside a longer character, so its
+ * first bytes are walked without checking for a piece. */
 INLINE int64_t take_edges(source *from, int mode, int64_t *ret_last)
 {
     const uint64_t *units = from->trie.units;
@@ -208,7 +208,7 @@ INLINE int64_t exponent_of(double x)
     return (int64_t)(bits >> 52) - 1023;
 }
 
-/* One comparison for both bounds: below the minimum the difference wraps around to a large
+/* One comparison checks both bounds: below the minimum, the difference wraps around to a large
  * number. */
 INLINE int is_within(double x, int64_t exponent_min, int64_t exponent_max)
 {
@@ -245,7 +245,8 @@ static NOINLINE double scale_pending(const sampler *s, int64_t at, int64_t front
     return sum * factor;
 }
 
-/* The reason to stop at `at`, or GO_ON. At the frontier no edge spans the position: it is a cut. */
+/* Returns the reason to stop at `at`, or GO_ON. If `at` is the frontier, no edge spans it: it is a
+ * cut. */
 static NOINLINE int reason_to_stop(const window *w, int64_t at, int64_t frontier, int64_t n_starts)
 {
     if (at == frontier && at >= w->stop_at) return AT_CUT;
@@ -263,7 +264,7 @@ INLINE int run_mode(const sampler *s, window *w, int mode, int is_ragged)
                    .weights = mode == LINEAR ? s->weights : s->model->scores,
                    .n_leads = s->model->is_bytes ? 256 : 0xC0};
     int64_t at = w->at, frontier = w->frontier, cut = w->cut, last;
-    /* from here on an edge could end beyond the cells */
+    /* from here on, an edge could end beyond the cells */
     int64_t n_starts = s->n_cells - s->model->max_edge_bytes;
     int64_t look_at = n_starts < w->stop_at ? n_starts : w->stop_at;
     uint64_t origin = rng_origin(w->key, (uint64_t)w->begin);
@@ -345,7 +346,7 @@ static void clear_cells(sampler *s, int64_t first, int64_t frontier)
 }
 
 /* Runs to the end of the text or to the cut at which the window stops, growing the cells as needed.
- * If weights get out of range, the window ends at its last cut, and the next window uses logarithms
+ * If weights go out of range, the window ends at its last cut, and the next window uses logarithms
  * up to its first cut. *io_mode is the mode of the next window. Returns 0 if allocation fails. */
 static int run_window(sampler *s, window *w, int *io_mode)
 {
@@ -357,7 +358,7 @@ static int run_window(sampler *s, window *w, int *io_mode)
         clear_cells(s, 0, w->frontier);
         return 0;
     }
-    /* clear the cells inside characters, which are never read */
+    /* cells inside characters are never read; clear them */
     if (mode != LINEAR) clear_cells(s, 0, w->at - 1);
     if (mode == LOG) *io_mode = LINEAR;
     if (reason == OUT_OF_RANGE) {
@@ -394,7 +395,7 @@ static window window_at(const uint8_t *text, int64_t n_bytes, int64_t base, int6
                     .key = key};
 }
 
-/* Draws window by window. Each begins at a cut, so it is an independent text. */
+/* Draws window by window. Each window begins at a cut, so it is an independent text. */
 static int64_t draw(sampler *s, int mode, const uint8_t *text, int64_t n_bytes, uint64_t key,
                     int64_t begin, token *tokens)
 {

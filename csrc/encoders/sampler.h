@@ -1,15 +1,16 @@
-/* sampler.h - random paths through a lattice, and its entropy, in one pass over the text
+/* sampler.h - draws random paths through a lattice, or computes its entropy, in one pass over the
+ * text
  *
  * Paths are drawn with probability p(path) ~ exp(alpha * score). For every position, from left to
  * right:
  *
- *     sum[e]    = the weights of all paths from the start to e       (weight: exp(alpha * score))
+ *     sum[e]    = the total weight of all paths from the start to e  (weight: exp(alpha * score))
  *     back[e]   = the last edge of one of them, drawn by weight
  *
  * An edge from s to e adds x = sum[s] * exp(alpha * score), the weight of all paths that end with
  * it: sum[e] grows by x, and back[e] becomes this edge with probability x / sum[e]. After the last
- * edge into e, each edge is in back[e] with probability x / sum[e], regardless of their order
- * (Chao, "A general purpose unequal probability sampling plan", 1982, for one item). Forward
+ * edge into e, each edge is in back[e] with probability x / sum[e], regardless of the order of the
+ * edges (Chao, "A general purpose unequal probability sampling plan", 1982, for one item). Forward
  * filtering with backward sampling would draw from the same probabilities in a second pass; here
  * the second pass only follows back[] from the end. The choices at different positions are
  * independent, so the path is an exact sample. The cost is that of Viterbi plus one random draw per
@@ -18,8 +19,8 @@
  * At a position that no edge spans (a cut), the sum restarts at 1, because the text after a cut
  * does not depend on the text before it. Sums are doubles. In a long stretch without a cut they are
  * scaled by powers of two; a stretch in which even scaling would lose weight is computed again with
- * logarithms. Both decisions depend on that stretch alone, so dividing a text at cuts does not
- * change its samples.
+ * logarithms. Both decisions depend on that stretch alone, so a text that is divided at cuts has
+ * the same samples.
  *
  * Every draw is a function of the key and of the position `begin` + s in the document (rng.h). */
 #pragma once
@@ -60,9 +61,9 @@ int64_t sampler_draw(sampler *s, const uint8_t *text, int64_t n_bytes, uint64_t 
                      token *tokens);
 
 /* Like sampler_draw, but with BytePiece's Viterbi Sampling as first published (bytepiece 0.4;
- * kexue.fm/archives/9768): candidates for e are tried in order of their starts, and each replaces
- * the path held there with probability 1 / (1 + exp(-alpha * (candidate - held))). This is not an
- * exact sample. alpha > 0. */
+ * kexue.fm/archives/9768): the candidates for e are tried in order of their starts, and each
+ * replaces the path held at e with probability 1 / (1 + exp(-alpha * (candidate - held))). This is
+ * not an exact sample. alpha > 0. */
 int64_t sampler_draw_viterbi(sampler *s, const uint8_t *text, int64_t n_bytes, uint64_t key,
                              int64_t begin, token *tokens);
 

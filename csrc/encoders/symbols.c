@@ -34,8 +34,8 @@ static uint64_t key_of(const uint8_t *character, int64_t n_bytes)
     return key;
 }
 
-/* Whether a character is in `singles`, which is looked up first. A lead byte at the end of the text
- * is a truncated character of one byte, which is not in `singles`. */
+/* Whether a character belongs in `singles`, which is read first. A lead byte at the end of the text
+ * is a truncated character of one byte and does not belong there. */
 static int is_single(const symbols *t, const uint8_t *character, int64_t n_bytes)
 {
     return n_bytes == 1 && character[0] < t->first_lead;
@@ -58,10 +58,10 @@ static int put(symbols *t, uint64_t slot)
     return ((at - place) & mask) <= PROBING_RUN_MAX;
 }
 
-/* Moves everything into 1 << n_bits new slots, with factor `turn`. If that puts a slot too far
- * from its place, tries the following factors, and then more slots. If allocation fails,
- * returns 0 and changes nothing. The choice of factor depends only on the characters, so equal
- * models have equal tables. */
+/* Moves everything into 1 << n_bits new slots, with factor `turn`. If this puts a character too far
+ * from its place, tries the next factors, and then more slots. If allocation fails, returns 0 and
+ * changes nothing. The choice of factor depends only on the characters, so equal models have equal
+ * tables. */
 static int lay_out_again(symbols *t, int n_bits, int turn)
 {
     int64_t n_old = INT64_C(1) << t->n_bits;

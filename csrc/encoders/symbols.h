@@ -2,8 +2,8 @@
  * character models
  *
  * At every position it takes the longest user-defined symbol that matches, or else one character:
- * as many bytes as the lead byte indicates (fewer at the end of the text), or one with
- * UNITOK_BYTES. Characters that were not added are symbol 0.
+ * as many bytes as the lead byte indicates (fewer at the end of the text), or one byte with
+ * UNITOK_BYTES. Characters that were not added become symbol 0.
  *
  *     singles[256]                                    symbols of one-byte characters
  *     slots   63 .. 40 | 39 .. 32 | 31 ... 0          open-addressed, at most half full: characters of 2 to 4 bytes
@@ -29,7 +29,7 @@ typedef struct symbols {
     uint32_t first_lead;
     uint64_t *slots;     /* [0..1 << n_bits) */
     uint64_t factor;     /* see probing.h */
-    int n_bits, n_turns; /* n_turns: how many factors were tried at this size */
+    int n_bits, n_turns; /* n_turns: the number of factors tried at this size */
     int64_t n_used;      /* slots in use */
     uint64_t *user;      /* units of a trie; NULL without user-defined symbols */
     uint8_t user_leads[256];
@@ -41,9 +41,9 @@ void symbols_free(symbols *t);
 /* The symbol of a character of 1 to 4 bytes, or SYMBOL_NONE if it was not added. */
 uint32_t symbols_find(const symbols *t, const uint8_t *character, int64_t n_bytes);
 
-/* Adds a character that was not added before; returns 0 if allocation fails. Call symbols_settle
- * after the last one: it bounds the length of every lookup, whatever the characters are. It also
- * returns 0 if allocation fails. */
+/* Adds a character that was not added before. Call symbols_settle after the last character: it
+ * bounds the length of every lookup, whatever the characters are. Both functions return 0 if
+ * allocation fails. */
 int symbols_add(symbols *t, const uint8_t *character, int64_t n_bytes, uint32_t symbol);
 int symbols_settle(symbols *t);
 
@@ -51,7 +51,8 @@ int symbols_settle(symbols *t);
 int32_t symbols_add_user(symbols *t, const unitok_spec *spec, const uint8_t *take,
                          const uint32_t *numbers, unitok_error *error);
 
-/* The upper bits of the product. The factor was chosen when the table was laid out (probing.h). */
+/* The slot at which the search begins: the upper bits of the product. The factor was chosen when
+ * the table was laid out (probing.h). */
 INLINE uint32_t symbols_place(const symbols *t, uint64_t key)
 {
     return (uint32_t)(key * t->factor >> (64 - t->n_bits));
