@@ -1,4 +1,5 @@
-/* unigram.c - builds a Unigram model, and includes Viterbi for float and double (unigram_dp.h) */
+/* unigram.c - builds Unigram models, and includes the Viterbi templates for float and double
+ * (unigram_dp.h, unigram_follow.h) */
 
 #include "encoders/unigram.h"
 
@@ -22,14 +23,14 @@
 #define CHAR_BYTES_MAX 4
 /* models with endings: one piece in 16 must cross a space */
 #define CROSSING_SHARE 16
-#define CHAR_BYTES_ONE 0x1111111111111111u /* of unigram.char_bytes */
+#define CHAR_BYTES_ONE 0x1111111111111111u /* of unigram.char_bytes: every size is 1 */
 #define CHAR_BYTES_UTF8 0x4322111111111111u
 #define UNIGRAM_ARCS_MAX                                                                           \
     ((UNIGRAM_SEGMENT_BYTES + 1) * UNIGRAM_SEGMENT_BYTES / 2 + UNIGRAM_SEGMENT_BYTES)
 
 #define VALUE_UNKNOWN 0x1000000u /* above the trie's 23 bits */
 #define VALUE_MARK 0x80000000u
-#define VALUE_START 27 /* in a short segment: shift of the start of the piece */
+#define VALUE_START 27 /* in a short segment: the shift of the start of the piece */
 #define VALUE_MASK ((1u << VALUE_START) - 1)
 
 /* If the largest score of a model is at most this, all segments use one bound: see unigram_dp.h. */
@@ -38,15 +39,15 @@
 #define RESERVE (1.0 / 524288)
 
 /* The size of the first character according to its lead byte, limited by the end of the text. The
- * sizes of all leads are the nibbles of one number, so this is a shift instead of a load. */
+ * sizes for all leads are nibbles of one number, so a shift replaces a load. */
 INLINE int64_t first_char_bytes(const unigram *m, const uint8_t *text, int64_t n_bytes)
 {
     int64_t n_char = (int64_t)(m->char_bytes >> (text[0] >> 4) * 4) & 15;
     return n_char < n_bytes ? n_char : n_bytes;
 }
 
-/* Cells of paths through the trie hold either a piece's value or VALUE_UNKNOWN and a size; the
- * bits of a value fit below VALUE_UNKNOWN. */
+/* Cells of paths through the trie hold either the value of a piece or VALUE_UNKNOWN + the size of a
+ * character; values of pieces fit below VALUE_UNKNOWN. */
 INLINE int32_t value_id(const unigram *m, uint32_t value)
 {
     return value & VALUE_UNKNOWN ? TOKEN_UNKNOWN : m->ids[value];
@@ -69,16 +70,16 @@ INLINE int is_char_end(const uint8_t *text, int64_t at, int64_t n_bytes)
 }
 
 /* Whether text[at] is inside a character and no piece of two or more bytes begins there. In Chinese
- * this holds for nearly two in three positions, which then need no walk. */
+ * this is true of nearly two in three positions, which then need no walk. */
 INLINE int is_lone(const unigram *m, const uint8_t *text, int64_t at, int64_t n_bytes)
 {
     if (!is_inside(text, at) || at + 1 == n_bytes) return 0;
     return !(m->pairs_inside[text[at] - 0x80][text[at + 1] >> 6] >> (text[at + 1] & 63) & 1);
 }
 
-/* Whether text[0..n_bytes-1] is a piece. The walk starts with an imaginary unit whose base is
- * that of the root. It is needed only where an unknown character wins over all pieces, so it is
- * not inlined. */
+/* Whether text[0..n_bytes-1] is a piece. The walk starts with an imaginary unit whose base is that
+ * of the root. The function is needed only where an unknown character wins over all pieces, so it
+ * is not inlined. */
 static NOINLINE int is_piece(const unigram *m, const uint8_t *text, int64_t n_bytes)
 {
     uint64_t unit = (uint64_t)TRIE_ROOT_BASE << 32;
@@ -139,7 +140,7 @@ int64_t unigram_segment(const unigram *m, const uint8_t *text, int64_t n_bytes, 
                          : segment32(m, text, n_bytes, io_sum, tokens);
 }
 
-/* There has been no restart yet: `restarted` is far before any position. */
+/* There has been no restart yet, so `restarted` is set far before any position. */
 void unigram_begin(unigram_path *path, double sum)
 {
     path->sum = sum;
@@ -148,7 +149,7 @@ void unigram_begin(unigram_path *path, double sum)
     path->restarted = INT64_MIN / 2;
 }
 
-/* Models with endings follow the automaton; others walk the trie from every position. */
+/* Models with endings follow the automaton; all others walk the trie from every position. */
 int64_t unigram_advance(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes,
                         int is_last)
 {
@@ -172,9 +173,9 @@ INLINE double piece_score(const unitok_spec *spec, int64_t k)
     return spec->scores ? spec->scores[k] : 0;
 }
 
-/* The score of a piece. A user-defined piece gets a score that beats shorter ones: it depends on
- * the length, with spaces counted as U+2581. The reference computes it in its own arithmetic, so
- * the product is rounded to float32 for float32 models. */
+/* The score of a piece. A user-defined piece gets a score that beats those of shorter pieces: it
+ * depends on the length, with spaces counted as U+2581. The reference computes it in its own
+ * arithmetic, so the product is rounded to float32 for float32 models. */
 static double matching_score(const unitok_spec *spec, int64_t k)
 {
     if (piece_type(spec, k) != UNITOK_PIECE_USER_DEFINED) return piece_score(spec, k);
@@ -215,9 +216,9 @@ static int32_t check_pieces(const unitok_spec *spec, unitok_error *error)
     return UNITOK_OK;
 }
 
-/* The score of an unknown character. sentencepiece subtracts the penalty from the least score of
- * the NORMAL pieces, in float, or from the largest float if there are none; tokenizers uses all
- * pieces, in double. */
+/* The score of an unknown character. sentencepiece subtracts the penalty in float, from the lowest
+ * score of the NORMAL pieces, or from the largest float if there are none. tokenizers subtracts it
+ * in double, from the lowest score of all pieces. */
 static double unknown_score(const unitok_spec *spec)
 {
     if (spec->flags & UNITOK_BYTES) return UNKNOWN_BYTE_SCORE;
@@ -230,8 +231,8 @@ static double unknown_score(const unitok_spec *spec)
 }
 
 /* The score that a token with the id of piece k adds to the sum. An unknown character that becomes
- * byte pieces adds its score once, with the piece of its first byte: a byte below 0x80 or from 0xC0
- * on. */
+ * byte pieces adds its score only once, with the piece of its first byte: a byte below 0x80 or from
+ * 0xC0 on. */
 static double token_score(const unigram *m, const unitok_spec *spec, int64_t k)
 {
     int type = piece_type(spec, k), byte = -1;
@@ -264,7 +265,8 @@ static int allocate(unigram *m)
 }
 
 /* Whether a text can contain unknown characters. If characters are bytes and all bytes are pieces,
- * it cannot, and the huge magnitude of their score does not count as the largest in the model. */
+ * it cannot, and their score, whose magnitude is huge, does not count as the largest in the
+ * model. */
 static int has_unknown(const unigram *m)
 {
     int has_all = m->char_bytes == CHAR_BYTES_ONE;
@@ -303,8 +305,8 @@ static void fill(unigram *m, const unitok_spec *spec, const sorted_pieces *sorte
 }
 
 /* Sets the bits that is_lone tests. A position inside a character needs no walk if no longer
- * piece can begin there. If bytes are not positions, no walk ever begins inside, and all bits
- * are set. */
+ * piece can begin there. If bytes are not positions, no walk ever begins inside a character, and
+ * all bits are set. */
 static void fill_pairs_inside(unigram *m)
 {
     for (int a = 0x80; a < 0xC0; a++)
@@ -327,8 +329,8 @@ static int32_t lay_out(unigram *m, const sorted_pieces *sorted, unitok_error *er
     return UNITOK_OK;
 }
 
-/* Whether many pieces cross a space, so that cuts are few and segments long. `follow` also needs
- * sums that restart at most once within the longest piece: FOLLOW_SUM_MAX. */
+/* Whether many pieces cross a space, so that cuts are few and segments long. `follow` also requires
+ * that sums restart at most once within the longest piece: see FOLLOW_SUM_MAX. */
 static int is_for_endings(const unigram *m, const uint8_t *packed, const int64_t *offsets)
 {
     int64_t n = 0;
@@ -344,7 +346,7 @@ static int is_for_endings(const unigram *m, const uint8_t *packed, const int64_t
     return n * CROSSING_SHARE > m->n_pieces;
 }
 
-/* Sorts the pieces that can match, in the form of compact text. Their ids are indexes into the
+/* Sorts the pieces that can match, in the form of compact text. Their ids become indexes into the
  * spec. */
 static int32_t collect(const unitok_spec *spec, sorted_pieces *ret, unitok_error *error)
 {
@@ -378,7 +380,7 @@ static int64_t highest_id(const unitok_spec *spec)
     return highest;
 }
 
-/* Builds the automaton if the model can have one; 0 if allocation fails. */
+/* Builds the automaton if the model can have one. Returns 0 if allocation fails. */
 static int add_automaton(unigram *m, const unitok_spec *spec, const uint8_t *packed,
                          const int64_t *offsets)
 {
@@ -389,9 +391,8 @@ static int add_automaton(unigram *m, const unitok_spec *spec, const uint8_t *pac
     return m->automaton != NULL;
 }
 
-/* The steps: sort the pieces that can match; lay out their trie and the tables by value; then build
- * the structure that makes this kind of model faster, at most one of automaton, endings and
- * charwise. */
+/* Sorts the pieces that can match; lays out their trie and the tables by value; then builds the
+ * structure, if any, that makes this model faster: automaton, endings or charwise. */
 int32_t unigram_new(const unitok_spec *spec, unigram **ret, unitok_error *error)
 {
     sorted_pieces sorted = {0};

@@ -59,16 +59,17 @@ typedef struct unigram {
      * byte pieces (type BYTE) has one score, which its first byte adds; the others add 0. */
     float *id_scores32;
     double *id_scores64;
-    /* The most that one id of a memo entry can change the sum, including rounding: the largest
-     * |score| that a limit allows, plus 2^-7, which is twice half the spacing of floats below 2^17
-     * (for doubles below 2^33, far less). Entries are invalid for larger sums anyway. */
+    /* The most by which one id of a memo entry can change the sum, including rounding: the largest
+     * |score| that a limit allows, plus 2^-7. That is the spacing of floats below 2^17, twice the
+     * rounding error; for doubles below 2^33, the error is far smaller. Entries are invalid for
+     * larger sums anyway. */
     double largest_step;
     /* the largest |score| of a piece that can match or of an unknown character */
     double largest_score;
     double unknown_score; /* representable in float32 unless is_float64 */
-    /* the size of a character: 4 bits for each high nibble of a lead byte */
+    /* the sizes of characters: 4 bits for each high nibble of a lead byte */
     uint64_t char_bytes;
-    int64_t n_pieces; /* pieces that can match */
+    int64_t n_pieces; /* the number of pieces that can match */
     int64_t n_ids;
     int64_t max_piece_bytes; /* the longest compact piece; 0 if there is none */
     int32_t is_float64;
@@ -76,8 +77,8 @@ typedef struct unigram {
     uint64_t *units, *heads;
     uint32_t *singles;
     automaton *automaton; /* NULL if the model has none */
-    endings *endings;     /* float32 models in which many pieces cross spaces, else NULL */
-    /* float32 models in which many pieces join characters of three bytes, else NULL */
+    endings *endings;     /* for float32 models in which many pieces cross spaces, else NULL */
+    /* for float32 models in which many pieces join characters of three bytes, else NULL */
     charwise *charwise;
     /* A bit for each byte c after a byte b in 80..BF. It is set if a piece of two or more bytes
      * begins with b c, if b alone is not a piece, or, without UNITOK_BYTES, if b is not a
@@ -93,7 +94,7 @@ int32_t unigram_new(const unitok_spec *spec, unigram **ret, unitok_error *error)
 void unigram_free(unigram *m);
 int64_t unigram_memory_bytes(const unigram *m);
 
-/* |sum| in steps of UNIGRAM_LIMIT_STEP: a memo entry is valid if this is < its limit. */
+/* |sum| in steps of UNIGRAM_LIMIT_STEP: a memo entry is valid if the result is < its limit. */
 INLINE uint32_t unigram_steps(double sum)
 {
     double size = sum < 0 ? -sum : sum;
@@ -116,16 +117,16 @@ int64_t unigram_segment(const unigram *m, const uint8_t *text, int64_t n_bytes, 
                         token *tokens);
 
 /* The state of a text that is encoded part by part. Initialize to zeros. It belongs to one text at
- * a time, and to one model until it is freed. Memory is proportional to the text whose tokens are
- * not settled: usually a few thousand bytes. If paths never meet, as in a long run of one character
- * that pieces of many lengths tile equally well, it is 10 to 20 bytes per byte of text
+ * a time, and to one model until it is freed. Its memory is proportional to the text whose tokens
+ * are not settled: usually a few thousand bytes. If paths never meet, as in a long run of one
+ * character that pieces of many lengths tile equally well, it takes 10 to 20 bytes per byte of text
  * (sentencepiece: always 12). */
 typedef struct unigram_path {
-    void *cells; /* cells[0] is where the last emitted token ended */
+    void *cells; /* cells[0] is the position where the last emitted token ended */
     int64_t capacity, n_filled;
     int64_t at;        /* the cell of the next position */
     int64_t reach;     /* the last cell that is set */
-    int64_t settle_at; /* search for settled tokens at this position: see unigram_advance */
+    int64_t settle_at; /* the position at which to search for settled tokens: see unigram_advance */
     /* the tokens that the last call settled; ends count from the end of the previous call's
      * tokens */
     token *tokens;
@@ -147,8 +148,8 @@ void unigram_begin(unigram_path *path, double sum);
  * many bytes it consumed, or -1 if allocation fails. Call it again with the rest, to which more
  * text can be appended, until everything is consumed. `is_last` means that the text ends after
  * n_bytes > 0; without it, the last max_piece_bytes are not consumed. After each call path->tokens
- * holds the tokens that were settled. After the last one, path->sum is the final sum, and the state
- * of path is that of unigram_begin(path, path->sum). O(n_bytes) over all calls that consume
+ * holds the tokens that were settled. After the last call, path->sum is the final sum, and the
+ * state of path is as after unigram_begin(path, path->sum). O(n_bytes) over all calls that consume
  * something. */
 int64_t unigram_advance(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes,
                         int is_last);

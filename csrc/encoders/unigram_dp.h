@@ -1,5 +1,5 @@
-/* unigram_dp.h - template: Viterbi for one type of sums; unigram.c includes it for float32 and
- * float64
+/* unigram_dp.h - a template of Viterbi for one type of sums; unigram.c includes it for float32 and
+ * for float64
  *
  *     SUM        float, double
  *     NAME(x)    x with a suffix
@@ -8,7 +8,7 @@
  *     STARTS_INSIDE  1: positions may be bytes (UNITOK_BYTES)
  *     ERROR_UNIT, LEVELS   the error of one addition in units of the bound, and the bounds tried: see limit_of
  *
- * For which |S| the path stays the same (unigram_exact) ------------------------------------------
+ * The |S| for which the path stays the same (unigram_exact) --------------------------------------
  *
  * P is the best path in exact sums D from 0; its positions are p[0] = 0 < p[1] < .... F are the
  * reference's rounded sums from S. Suppose that every sum the reference computes has a magnitude of
@@ -28,8 +28,8 @@
  * a detour from some p[j], with an h for each of its pieces. So F(s) is at most the largest f[j] +
  * Q there. On P, f[i] >= f[j] + D(p[i]) - D(p[j]) - (i - j) h for all j < i. A candidate from s is
  * at most f[j] + Q + score + h for some j, which (1) puts below f[i]. So P's own candidate is
- * strictly the largest, and neither ties nor the order of candidates matter. Only pieces between
- * two meetings with P count, usually two or three.
+ * strictly the largest, and neither ties nor the order of candidates matter. Only the pieces of a
+ * detour between two positions on P count, usually two or three.
  *
  * All sums are at most |S| + B in magnitude, where B = the largest |D| + the largest |score| + the
  * rounding errors (n h, far below the RESERVE of 2^e that is set aside). This is because a
@@ -39,16 +39,16 @@
  *
  * Usually (1) follows without a check of the arcs. With at most n pieces, X(start) + score + h is
  * at most the candidate's exact sum + n h, so (1) holds wherever P's own piece leads the second
- * best by more than 2 n h.
+ * best candidate by more than 2 n h.
  *
- * A restart happens at the first position whose sum passes 100,000 in magnitude, on P or not; |S| +
- * B <= 100,000 rules it out in the complete segment. Where a restart is possible, the sum is beyond
- * the limit, and the reference's own arithmetic is used. */
+ * A restart happens at the first position, on P or off it, whose sum exceeds 100,000 in magnitude;
+ * |S| + B <= 100,000 rules this out in the complete segment. If a restart is possible, the sum is
+ * beyond the limit, and the reference's own arithmetic is used. */
 
 typedef struct NAME(cell) {
     /* -INFINITY: no path ends here (no sum gets so low, as scores are at most UNIGRAM_SCORE_MAX) */
     SUM sum;
-    uint32_t value; /* of the last piece; or VALUE_UNKNOWN + the size of the character */
+    uint32_t value; /* the value of the last piece; or VALUE_UNKNOWN + the size of the character */
 } NAME(cell);
 
 /* Takes a candidate if its sum is larger; ties keep the first. It has no branch, since the outcome
@@ -61,7 +61,7 @@ INLINE void NAME(offer)(NAME(cell) *cell, SUM sum, uint32_t value)
 }
 
 #if RESTARTS
-/* Restarts the sum at cells[0]; paths can end at cells[1..n_reach]. */
+/* Restarts the sum at cells[0]. The open paths end at cells[1..n_reach]. */
 static NOINLINE void NAME(restart)(NAME(cell) *cells, int64_t n_reach)
 {
     SUM offset = cells[0].sum;
@@ -224,9 +224,9 @@ INLINE int NAME(emit_tokens)(const unigram *m, unigram_path *path, int64_t end)
  *     cells[0]         ... at                reach
  *     |--- settled ---|--- open paths ---|--- ends of pieces that have begun ---|
  *
- * Without `is_last`, no walk starts where a piece could extend beyond the text. Finding the
- * cell where they meet takes O(open cells), so it waits until their number has doubled: O(1) per
- * byte, at the cost of at most twice the memory. */
+ * Without `is_last`, no walk starts where a piece could extend beyond the text. Finding the cell
+ * where the open paths meet takes O(open cells), so the search waits until the number of open cells
+ * has doubled: O(1) per byte, at the cost of at most twice the memory. */
 static int64_t NAME(advance)(const unigram *m, unigram_path *path, const uint8_t *text,
                              int64_t n_bytes, int is_last)
 {
@@ -281,7 +281,7 @@ typedef struct NAME(lattice) {
     double sums[UNIGRAM_SEGMENT_BYTES + 1];
     /* the second best sums; -INFINITY: none */
     double seconds[UNIGRAM_SEGMENT_BYTES + 1];
-    /* with the start of the piece << VALUE_START */
+    /* ORed with the start of the piece << VALUE_START */
     uint32_t values[UNIGRAM_SEGMENT_BYTES + 1];
     NAME(arc) arcs[UNIGRAM_ARCS_MAX];
     int64_t n_arcs;
@@ -307,9 +307,10 @@ INLINE void NAME(arc_add)(NAME(lattice) *l, int64_t start, int64_t end, double s
     l->seconds[end] = second < less ? less : second;
 }
 
-/* Like start(): adds the arcs from a position and returns the size of the first character. A branch
- * on whether a prefix is a piece would be unpredictable, so all prefixes are added; inside a
- * character, where none is a piece, the branch is predictable. */
+/* Adds the arcs from a position and returns the size of the first character, as start() does for
+ * cells. A branch on whether a prefix is a piece would be unpredictable, so all prefixes are added;
+ * but inside a character, where none is a piece, the branch is predictable, and they are
+ * skipped. */
 INLINE int64_t NAME(arcs_from)(const unigram *m, const uint8_t *text, int64_t at, int64_t n_bytes,
                                NAME(lattice) *l, int keeps)
 {
@@ -348,8 +349,8 @@ INLINE void NAME(prefetch_starts)(const unigram *m, const uint8_t *text, int64_t
     for (int64_t i = 0; i + 2 < n_bytes; i++) trie_fetch_unit(&m->trie, text + i);
 }
 
-/* Without `keeps`, no arcs are stored, and B uses the largest score of the model; usually the lead
- * alone decides, and a slightly lower limit is enough. */
+/* Without `keeps`, no arcs are stored, and B is computed with the largest score of the model.
+ * Usually the lead alone decides then, and the slightly lower limit is good enough. */
 INLINE void NAME(lattice_build)(const unigram *m, const uint8_t *text, int64_t n_bytes,
                                 NAME(lattice) *l, int keeps)
 {
@@ -384,7 +385,8 @@ static NOINLINE void NAME(lattice_keep)(const unigram *m, const uint8_t *text, i
 
 /* Whether (1) holds with this h. places[i] is the number of pieces on P before position i, or -1
  * off P. Comparing values identifies P's own piece, because pieces of the same length that end at
- * the same position are equal. The loop has no branches because they would be unpredictable. */
+ * the same position are the same piece. The loop has no branches because they would be
+ * unpredictable. */
 static int NAME(is_clear)(const NAME(lattice) *l, const int8_t *places, int64_t n_bytes, double h)
 {
     double x[UNIGRAM_SEGMENT_BYTES + 1];
@@ -414,8 +416,8 @@ static uint32_t NAME(limit_at)(double size, double level)
     return bound > 0 ? (uint32_t)bound / UNIGRAM_LIMIT_STEP : 0;
 }
 
-/* The limit of P, tokens[0..n-1], in a lattice with arcs: that of the largest level for which (1)
- * holds. */
+/* The limit of P, tokens[0..n-1], in a lattice with arcs: the limit for the largest level at which
+ * (1) holds. */
 static NOINLINE uint32_t NAME(limit_of)(const NAME(lattice) *l, const token *tokens, int64_t n,
                                         int64_t n_bytes)
 {

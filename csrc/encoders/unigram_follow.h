@@ -2,9 +2,9 @@
  * included by unigram.c
  *
  * A cell is final when its position is reached. Candidates are tried in ascending order of start,
- * in which the reference offers them, so ties have the same winner. Only a restart makes a
- * difference: at `restarted`, the reference subtracts from the sums already offered to later cells.
- * Here the best of the candidates from before `restarted` is found first, and the offset is
+ * the order in which the reference offers them, so ties have the same winner. Only a restart makes
+ * a difference: at `restarted`, the reference subtracts from the sums already offered to later
+ * cells. Here the best of the candidates from before `restarted` is found first, and the offset is
  * subtracted from it:
  *
  *     cells   . . . . | restarted . . . . | restarted + longest piece
@@ -19,7 +19,7 @@
 #include <emmintrin.h>
 #endif
 
-#define FOLLOW_BYTES 16384 /* capacity of one call */
+#define FOLLOW_BYTES 16384 /* the maximum number of bytes in one call */
 #define AHEAD 48           /* how many positions ahead pieces are prefetched */
 /* A sum restarts at most once within the longest piece. */
 #define FOLLOW_SUM_MAX 90000.0
@@ -77,8 +77,8 @@ INLINE cell32 best_in(const endings *a, uint32_t list, const cell32 *end)
  *
  * Lists have the longest piece first, so candidates are tried in ascending order of start. The
  * reference had already offered those before the restart when it subtracted the offset, so the best
- * of them is rounded in the same order: sum, comparison, subtraction. A change of is_before marks
- * the border. */
+ * of them is rounded in the same order: sum, comparison, subtraction. The border is where is_before
+ * changes. */
 static NOINLINE cell32 best_restarted(const endings *a, uint32_t list, const cell32 *end,
                                       const cell32 *restarted, const unigram_path *path)
 {
@@ -99,8 +99,8 @@ static NOINLINE cell32 best_restarted(const endings *a, uint32_t list, const cel
 }
 
 /* Processes positions whose character is ASCII and a piece, while no restart is near. Returns their
- * number. The previous sum stays in a register, and no character can be unknown, so this loop does
- * less work than follow_part on most English text. */
+ * number. The previous sum stays in a register, and no character can be unknown, so on most English
+ * text this loop does less work than follow_part. */
 INLINE int64_t follow_ascii(const endings *a, const endings_place *places, const uint8_t *text,
                             int64_t n_bytes, cell32 *cells)
 {

@@ -14,8 +14,9 @@ static int matches(const unitok_spec *spec, int64_t k)
 
 /* --------------------------------------------------------------------------------- Words ---- */
 
-/* Copies the pieces that match and checks that none occurs twice. The table reports which copy is
- * the second of two; counting the pieces that match finds that piece in the spec. */
+/* Copies the pieces that match and checks that none occurs twice. The table reports the index of
+ * the second of two equal pieces; counting the pieces that match up to there finds its number in
+ * the spec. */
 static int32_t fill_words(const unitok_spec *spec, words *m, unitok_error *error)
 {
     int64_t n = 0, twice;
@@ -89,7 +90,7 @@ static int32_t fill_characters(const unitok_spec *spec, characters *m, uint8_t *
 
 int32_t characters_new(const unitok_spec *spec, characters *ret, unitok_error *error)
 {
-    words distinct; /* checks that the pieces are distinct */
+    words distinct; /* built only to check that the pieces are distinct */
     characters m;
     if (spec->n_pieces >= SYMBOLS_MAX - 1)
         return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1, "too many pieces");

@@ -6,7 +6,7 @@
 
 typedef struct characters {
     symbols symbols;
-    int32_t *ids; /* [symbol]; symbol 0 has TOKEN_UNKNOWN */
+    int32_t *ids; /* [symbol]: its id; that of symbol 0 is TOKEN_UNKNOWN */
 } characters;
 
 typedef struct words {
@@ -26,8 +26,8 @@ int32_t words_new(const unitok_spec *spec, words *ret, unitok_error *error);
 void words_free(words *m);
 
 /* Encodes a text that is not cut inside a user-defined symbol: at every position, it takes the
- * longest symbol or else one character. Writes at most n_bytes tokens and returns their number.
- * O(n_bytes). */
+ * longest user-defined symbol that matches or, if none does, one character. Writes at most n_bytes
+ * tokens and returns their number. O(n_bytes). */
 int64_t characters_segment(const characters *m, const uint8_t *text, int64_t n_bytes,
                            token *tokens);
 
