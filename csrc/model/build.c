@@ -3,10 +3,11 @@
  * Building has two steps, because a program that only decodes or looks up pieces should not pay for
  * the encoder:
  *
- *     build_model      check everything; pieces by id; types, byte pieces, the unknown id; the normalizer
- *     build_encoder    cuts, and what the kind needs to encode
+ *     build_model      checks everything; sets up pieces by id, types, byte pieces, the unknown id,
+ *                      the normalizer
+ *     build_encoder    builds the cuts, and what the kind needs to encode
  *
- * The second is deferred only if it cannot fail except for lack of memory: see is_sound. So a
+ * The second step is deferred only if it cannot fail except for lack of memory: see is_sound. So a
  * broken file is reported when it is opened, not in the middle of a run. */
 
 #include "model/build.h"
@@ -30,8 +31,9 @@ void text_pieces_free(text_pieces *p)
 }
 
 /* Whether an encoder can produce pieces of this type by matching. Listed merges name their pieces,
- * so with them only control symbols are left out. Otherwise a byte piece is produced for an unknown
- * character, not by matching, unless the flag says that it matches as text. */
+ * so models with such a list leave out only control symbols. In all others, a byte piece is
+ * produced for an unknown character, not by matching, unless a flag says that it matches as
+ * text. */
 static int can_match(uint8_t type, int32_t flags)
 {
     if (flags & UNITOK_PATTERN) return type == UNITOK_PIECE_NORMAL;
@@ -42,8 +44,8 @@ static int can_match(uint8_t type, int32_t flags)
 }
 
 /* Writes a piece at out and returns its size. If spaces are escaped, no text contains one, so a
- * piece with a space can never match. It must not become equal to a piece with U+2581: each space
- * becomes a NUL, which no piece contains, and *ret_impossible is 1. */
+ * piece with a space can never match. Such a piece must not become equal to a piece with U+2581:
+ * each of its spaces becomes a NUL, which no piece contains, and *ret_impossible is set to 1. */
 static int64_t put_text_piece(const unitok_model *m, const uint8_t *piece, int64_t n_bytes,
                               uint8_t *out, int *ret_impossible)
 {
@@ -59,9 +61,9 @@ static int64_t put_text_piece(const unitok_model *m, const uint8_t *piece, int64
     return space_symbols_close(out, n_bytes, out);
 }
 
-/* The arrays are large enough for all pieces, even if some are left out: the size is known only at
- * the end, and the arrays live only while an encoder is built. A piece that cannot match is turned
- * into a control symbol if it must stay in the list. */
+/* The arrays are large enough for all pieces, even if some are left out: the number of pieces is
+ * known only at the end, and the arrays exist only while an encoder is built. A piece that cannot
+ * match is turned into a control symbol if it must stay in the list. */
 int text_pieces_of(const unitok_model *m, int only_matching, text_pieces *ret,
                    unitok_spec *ret_spec)
 {
@@ -116,8 +118,8 @@ int build_cuts(unitok_model *m, cut_pieces unmerged)
     return ok;
 }
 
-/* Indexes the pieces and their types by id. Decoding looks pieces up by id, while the spec lists
- * them in any order, so they are copied in the order of their ids. */
+/* Indexes the pieces and their types by id. Decoding looks up pieces by id, but the spec lists them
+ * in any order, so they are copied in the order of their ids. */
 static int32_t index_pieces(unitok_model *m, unitok_error *error)
 {
     const unitok_spec *spec = &m->spec;
@@ -135,8 +137,8 @@ static int32_t index_pieces(unitok_model *m, unitok_error *error)
     return status;
 }
 
-/* With UNITOK_BYTES, requires a piece for every byte, so that no byte is unknown. Only listed
- * merges have a rule for an unknown byte: they drop it. */
+/* With UNITOK_BYTES, requires a piece for every byte, so that no byte is unknown. Only models with
+ * listed merges have a rule for an unknown byte: they drop it. */
 static int32_t check_all_bytes_match(const unitok_spec *spec, unitok_error *error)
 {
     uint8_t found[256] = {0};
@@ -233,7 +235,7 @@ static int has_matching_piece(const unitok_model *m, int64_t id)
 }
 
 /* Whether the listed merges join pieces to pieces. Models that work on characters have more rules
- * for their merges, and checking those takes as long as building. */
+ * for their merges, and checking these rules takes as long as building. */
 static int has_sound_merges(const unitok_model *m)
 {
     const unitok_spec *spec = &m->spec;
@@ -256,8 +258,8 @@ static int has_sound_merges(const unitok_model *m)
 
 /* Whether building the encoder of a checked spec can fail only for lack of memory. Each test here
  * corresponds to one in an encoder, and a model that passes all of them can be completed later. A
- * test here may be stricter than the encoder's: then the encoder is built immediately and
- * decides. */
+ * test here may be stricter than the encoder's; a model that fails it is built immediately, and the
+ * encoder decides. */
 static int is_sound(const unitok_model *m)
 {
     const unitok_spec *spec = &m->spec;
@@ -281,7 +283,7 @@ int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
 {
     int64_t n_ids, max_piece_bytes;
     m->flags = m->spec.flags;
-    /* their encoder applies byte fallback: kind_bpe.c */
+    /* with listed merges, the encoder applies byte fallback: kind_bpe.c */
     if (m->flags & UNITOK_LISTED_MERGES) m->flags &= ~UNITOK_BYTE_FALLBACK;
     int32_t status = vocabulary_check(&m->spec, &n_ids, &max_piece_bytes, error);
     if (status) return status;

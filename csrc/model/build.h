@@ -7,18 +7,18 @@
  * left to build_encoder. unitok_model_free frees the model, even after a failure. */
 int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error);
 
-/* Builds the rest, which is not needed to name and decode ids. Can be called again after a
+/* Builds the rest, which is not needed for looking up or decoding ids. Can be called again after a
  * failure. */
 int32_t build_encoder(unitok_model *m, unitok_error *error);
 
 /* Frees everything that is not specific to a kind. */
 void build_free(unitok_model *m);
 
-/* Builds m->cuts. With a pattern, the kind calls this, as it alone knows the `unmerged` pieces of
- * cut_build_pattern. 0 if allocation fails. */
+/* Builds m->cuts. If the model has a pattern, the kind calls this, as it alone knows the `unmerged`
+ * pieces for cut_build_pattern. Returns 0 if allocation fails. */
 int build_cuts(unitok_model *m, cut_pieces unmerged);
 
-/* The id of the piece with exactly these bytes, or -1. Compares every piece. */
+/* Returns the id of the piece with exactly these bytes, or -1. Compares all pieces. */
 int64_t build_find(const unitok_model *m, const uint8_t *piece, int64_t n_bytes);
 
 /* Pieces in the same form as texts: with U+2581 as a space if texts are compact. Encoders compare

@@ -5,7 +5,7 @@
  *
  * A batch is decoded in two passes over the ids. The first checks every id and adds up the sizes,
  * so the second writes without any test, and an error leaves the output unchanged. If the capacity
- * is too small, only the sizes are computed; callers use this to find the sizes. */
+ * is too small, only the sizes are computed, which is how callers find them out. */
 
 #include "ground/error.h"
 #include "model/model.h"
@@ -22,9 +22,9 @@ INLINE int64_t id_at(const unitok_model *m, const void *ids, int64_t i)
 
 /* ------------------------------------------------------------------ Concatenated pieces ---- */
 
-/* The bytes that an id decodes to; NULL if the model has no such id. Of ids without a piece, the
- * eod id decodes to nothing and the fallback id to U+FFFD. In a model with types, all other ids
- * decode to nothing as well; in a greedy model they are errors. */
+/* The bytes that an id decodes to; NULL if the model has no such id. If it has no piece, the eod id
+ * decodes to nothing, and the fallback id to U+FFFD. All other ids without a piece decode to
+ * nothing in a model with types, and are errors in a greedy model. */
 INLINE const uint8_t *decoded_bytes(const unitok_model *m, int64_t id, int64_t *ret_n_bytes)
 {
     *ret_n_bytes = 0;
@@ -55,7 +55,7 @@ static int64_t decode_pieces(const unitok_model *m, const void *ids, int64_t beg
 
 /* Decodes as SentencePieceProcessor::Decode does: removes a space symbol at the very beginning,
  * hides control symbols, and turns byte pieces into their bytes. Unlike Decode, it keeps invalid
- * UTF-8, which the caller can replace with U+FFFD. `n > 0` ends the start of the document: once
+ * UTF-8, which the caller can replace with U+FFFD. The start of the document ends when n > 0: once
  * something has been written, no space is removed. */
 static int64_t decode_text(const unitok_model *m, const void *ids, int64_t begin, int64_t end,
                            uint8_t *out)
@@ -92,7 +92,7 @@ static int64_t decode_text(const unitok_model *m, const void *ids, int64_t begin
 
 /* ------------------------------------------------------------------------------- Documents ---- */
 
-/* The normalizer decides, because it replaced spaces with U+2581. */
+/* SentencePiece's rules apply if the model has a normalizer, which replaced spaces with U+2581. */
 static int64_t decode(const unitok_model *m, const void *ids, int64_t begin, int64_t end,
                       uint8_t *out)
 {
@@ -109,8 +109,8 @@ static int can_decode(const unitok_model *m, int64_t id)
     return id < m->info.n_ids && (m->types[id] != 0 || id == m->info.eod_id);
 }
 
-/* Fills byte_offsets, and checks every id, so that writing cannot fail. The error's `item` is the
- * id, and its `position` the index in the array. */
+/* Fills byte_offsets, and checks every id, so that writing cannot fail. The `item` of an error is
+ * the id, and its `position` is the index in the array. */
 static int32_t measure_documents(const unitok_model *m, const void *ids, const int64_t *id_offsets,
                                  int64_t n_docs, int32_t drop_last, int64_t n_separator_bytes,
                                  int64_t *byte_offsets, unitok_error *error)
@@ -162,7 +162,7 @@ static int has_separated_bytes(const unitok_model *m, const void *ids, int64_t n
     return 0;
 }
 
-/* Errors: -1, an id does not exist in the model; -2, the array is too small; -3, see
+/* Errors: -1: an id does not exist in the model; -2: the array is too small; -3: see
  * has_separated_bytes. */
 int64_t unitok_decode(const unitok_model *m, const void *ids, int64_t n_ids, uint8_t *out,
                       int64_t capacity)

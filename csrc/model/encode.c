@@ -1,9 +1,9 @@
 /* encode.c - the public functions that encode or sample a document or a batch
  *
- * A batch is encoded document by document. A document can be shared between batches: the first one
- * of a batch may continue the last one of the previous batch (OPEN_START), and the last may be
- * continued in the next (OPEN_END). Only these two need a state, and the documents between them are
- * encoded without one. */
+ * A batch is encoded document by document. A document can be shared between batches: the first
+ * document of a batch may continue the last one of the previous batch (OPEN_START), and the last
+ * may be continued in the next batch (OPEN_END). Only these two need a state, and the documents
+ * between them are encoded without one. */
 
 #include "ground/error.h"
 #include "ground/packed.h"
@@ -27,7 +27,7 @@ static void put_id(const unitok_model *m, void *ids, int64_t at, int64_t id)
 }
 
 /* Checks everything that the loop assumes. The eod id need not be an id of the model, but it must
- * fit the width of its ids. */
+ * fit the width of the model's ids. */
 static const char *check_batch(const unitok_model *m, const unitok_scratch *s,
                                const int64_t *offsets, int64_t n_docs, int64_t eod_id)
 {
@@ -78,8 +78,9 @@ static int32_t encode_batch(const unitok_model *m, unitok_scratch *s,
         }
         int opened = k == 0 && flags & UNITOK_ENCODE_OPEN_START,
             last = k < n_docs - 1 || !(flags & UNITOK_ENCODE_OPEN_END);
-        /* A document that is complete in this batch needs no state. A continuation begins with the
-         * given state, and a document that will be continued with an empty one. */
+        /* A document that is complete in this batch needs no state. A continued document begins
+         * with the given state; one that will be continued in the next batch begins with an empty
+         * state. */
         unitok_state *of_this = opened || !last ? &own : NULL;
         if (of_this && !opened) memset(&own, 0, sizeof own);
         if (sampling) draw.key = document_key(sampling, k);
@@ -95,7 +96,7 @@ static int32_t encode_batch(const unitok_model *m, unitok_scratch *s,
         int64_t n = router_encode(m, s, &job);
         if (n == ENCODE_NO_MEMORY) return fail_memory(error);
         if (n == ENCODE_TOO_LONG) return fail(error, UNITOK_ERROR_LENGTH, k, -1, too_long);
-        /* The eod id ends a document, so a part that will be continued gets none. */
+        /* The eod id ends a document, so no eod id follows a part that will be continued. */
         int with_eod = eod_id >= 0 && last;
         if (n == ENCODE_CAPACITY || done + n + with_eod > capacity)
             return fail(error, UNITOK_ERROR_CAPACITY, k, -1, too_small);

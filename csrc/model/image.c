@@ -21,11 +21,11 @@
  * The file may come from anywhere. Everything that later code uses as an index or as a size is
  * checked once, while the file is opened, so that encoding needs no test: the header first, then
  * the codes of the cut table, the lengths of the pieces, each unit of the double array, and finally
- * the shape of the trie. A failed check reports the byte at which it failed.
+ * the shape of the trie. A failed check reports the position of the invalid byte.
  *
- * In the cut table only the pairs are checked, because a code could require a pattern, which these
- * models do not have. All other bytes define some set of cuts: wrong cuts can change the ids, but
- * nothing is read out of bounds. */
+ * In the cut table only the codes of the pairs are checked, because a code could require a pattern,
+ * which these models do not have. Any values of its other bytes define some set of cuts: wrong cuts
+ * can change the ids, but nothing is read out of bounds. */
 
 #include "model/image.h"
 
@@ -33,7 +33,7 @@
 #include "ground/error.h"
 #include "structures/vocabulary.h"
 
-/* The offsets of the sections, and the end of the image. */
+/* Where each section begins, and where the image ends, in bytes from its start. */
 typedef struct image_layout {
     uint64_t units, cuts, lengths, pieces, end;
 } image_layout;
@@ -59,8 +59,8 @@ static image_layout lay_out(const image_header *h)
 
 /* --------------------------------------------------------------------------------- Opening ---- */
 
-/* Checks the numbers before the sum of the sections, which is meaningful only if they are valid.
- * *position is set before each test, so that an error can say where it is. */
+/* Checks the numbers first, and then the sum of the sections, which is meaningful only if the
+ * numbers are valid. *position is set before each test, so that an error can say where it is. */
 static const char *check_header(const image_header *h, int64_t n_bytes, int64_t *position)
 {
     *position = 0;
@@ -98,8 +98,8 @@ static const char *check_cuts(const cut_table *cuts, int64_t *position)
 }
 
 /* The header repeats numbers that follow from the lengths, so that a program can show them without
- * reading the lengths. The two must agree, and the last id must be one that is used: n_ids decides
- * the width of the ids. */
+ * reading the lengths. The header and the lengths must agree, and the last id must have a piece or
+ * a role: n_ids decides the width of the ids. */
 static const char *check_pieces(const unitok_model *m, const image_header *h, int64_t *position)
 {
     uint32_t longest_piece = 0, n_pieces = 0, ids_end = 0;
@@ -117,8 +117,8 @@ static const char *check_pieces(const unitok_model *m, const image_header *h, in
 }
 
 /* Computes the offsets of the pieces from their lengths. check_header has checked the sum in the
- * header, but in a damaged file the sum of the lengths can exceed 32 bits; the offsets are then
- * wrong, but not used. */
+ * header, but in a damaged file the sum of the lengths can exceed 32 bits; then the offsets are
+ * wrong, but they are not used. */
 static int32_t open_lengths(unitok_model *m, const image_header *h, const uint8_t *lengths,
                             unitok_error *error)
 {
@@ -139,7 +139,7 @@ static int32_t open_lengths(unitok_model *m, const image_header *h, const uint8_
 }
 
 /* Builds the tables for the first two bytes, from units that have been checked. Every byte must
- * lead to an id, either of a piece or the fallback id, so that greedy encoding never gets stuck. */
+ * lead to an id, that of a piece or the fallback id, so that greedy encoding never gets stuck. */
 static int32_t open_heads(longest_model *state, const image_header *h, unitok_error *error)
 {
     size_t n_bytes = TRIE_HEADS * sizeof(uint64_t);
@@ -180,9 +180,9 @@ static int32_t check_trie(unitok_model *m, const image_header *h, unitok_error *
                  : UNITOK_OK;
 }
 
-/* Builds the growable trie of the same pieces, for UNITOK_ENGINE_HAT. It exists to compare the two
- * structures. It is built from the pieces, which have been checked, so it can fail only for lack of
- * memory. */
+/* Builds the growable trie of the same pieces, for UNITOK_ENGINE_HAT. This engine exists for
+ * comparing the two structures. The trie is built from pieces that have been checked, so building
+ * it can fail only for lack of memory. */
 static int32_t open_hat(unitok_model *m, unitok_error *error)
 {
     longest_model *state = m->state;
@@ -197,8 +197,8 @@ static int32_t open_hat(unitok_model *m, unitok_error *error)
     return status;
 }
 
-/* The image does not store these facts, so they are computed here. memory_bytes counts the image,
- * which is shared by all processes that map the file. */
+/* Computes the facts that the image does not store. memory_bytes counts the image, which is shared
+ * by all processes that map the file. */
 static void fill_info(unitok_model *m, const image_header *h, int32_t engine, int32_t cpu)
 {
     unitok_model_info *info = &m->info;
@@ -217,9 +217,9 @@ static void fill_info(unitok_model *m, const image_header *h, int32_t engine, in
     info->trie_bytes = (int64_t)h->n_units * 8 + TRIE_HEADS * 8;
 }
 
-/* max_piece_bytes is at least 1, although a model may have no pieces: a token takes at least one
- * byte, and longest_settled relies on that. long_pieces_new reports an error in a length without
- * its position, which is set here. */
+/* max_piece_bytes is at least 1, even if the model has no pieces: a token takes at least one byte,
+ * and longest_settled relies on that. long_pieces_new reports an error in a length without its
+ * position, which is set here. */
 int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu,
                    unitok_model *m, unitok_error *error)
 {
@@ -282,7 +282,7 @@ static void fill_header(const unitok_spec *spec, int64_t n_ids, int64_t max_piec
 }
 
 /* Writes the pieces by id, and their lengths. Lengths are written byte by byte, because their width
- * is that of the longest one. */
+ * depends on the longest one. */
 static int32_t put_pieces(const unitok_spec *spec, const image_header *h, int64_t n_ids,
                           uint8_t *lengths, uint8_t *pieces, unitok_error *error)
 {
@@ -299,7 +299,7 @@ static int32_t put_pieces(const unitok_spec *spec, const image_header *h, int64_
 }
 
 /* The double array is built first, because its size is needed for the layout; everything else is
- * written into its place. Without a fallback id, all 256 bytes must be pieces. */
+ * then written in place. Without a fallback id, all 256 bytes must be pieces. */
 int32_t image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes,
                     unitok_error *error)
 {

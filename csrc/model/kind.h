@@ -50,14 +50,14 @@ typedef int64_t token_encoder(const unitok_model *m, unitok_scratch *s, const ui
  * Code outside the kind's own file reads the table and never compares the number of a kind. */
 struct model_kind {
     int32_t flags;           /* the enum unitok_model_flags that it supports */
-    const flag_rule *rules;  /* how flags can be combined: spec.h; NULL: in any way */
-    int32_t cut_flags;       /* cuts to make whatever the pieces are: cut.h */
+    const flag_rule *rules;  /* how flags can be combined: see spec.h; NULL: in any way */
+    int32_t cut_flags;       /* cuts to make whatever the pieces are: see cut.h */
     int32_t methods;         /* sampling methods: bits 1 << enum unitok_sample_method */
     int32_t tokens_per_byte; /* the maximum for a segment */
-    int32_t has_engines;     /* supports every enum unitok_engine, not only the first */
+    int32_t has_engines;     /* whether it supports every enum unitok_engine, not only the first */
 
-    /* make_image lays out the native image of a spec (to be freed with mem_free); the next function
-     * opens one in place and fills *m. */
+    /* make_image lays out the native image of a spec (to be freed with mem_free); `open` opens an
+     * image in place and fills *m. */
     int32_t (*make_image)(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes,
                           unitok_error *error);
     int32_t (*open)(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu,
@@ -70,34 +70,35 @@ struct model_kind {
     int64_t (*memory_bytes)(const unitok_model *m);
     void (*free)(unitok_model *m);
 
-    /* scratch->state has this size and starts zeroed. The function frees the memory it holds; NULL
-     * if it holds none. */
+    /* scratch->state has this size and is zeroed at first. free_scratch frees the memory that it
+     * holds; NULL if it holds none. */
     int64_t scratch_bytes;
     void (*free_scratch)(void *state);
 
-    const cutter *cutter; /* divides its texts into segments */
+    const cutter *cutter; /* how texts are divided into segments */
 
-    token_encoder *encode; /* of a complete text */
+    token_encoder *encode; /* encodes a complete text */
 
-    /* Encodes a segment of any length at the run's position. Returns the number of ids; sets
-     * r->failed. */
+    /* Encodes a segment of any length at the run's position. Returns the number of ids; on failure,
+     * sets r->failed. */
     int64_t (*walk)(run *r, const uint8_t *segment, int64_t n_bytes, void *ids);
 
-    /* For kinds with scores: the ids of a segment of up to MEMO_LONG_BYTES as if all sums were
-     * exact, and the limit of its path (segments.h). */
+    /* For kinds with scores: gives the ids of a segment of up to MEMO_LONG_BYTES as if all sums
+     * were exact, and the limit of its path (segments.h). */
     int64_t (*solve)(const unitok_model *m, const uint8_t *segment, int64_t n_bytes, void *ids,
                      uint32_t *ret_limit);
 
     /* Draws one way to divide a text, which begins at `position` in the document of `key`.
-     * Otherwise like encode. NULL if the kind has no methods. */
+     * Otherwise like encode. NULL if the kind has no sampling methods. */
     int64_t (*draw)(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling,
                     uint64_t key, const uint8_t *text, int64_t n_bytes, int64_t position,
                     token *tokens);
 
-    /* NULL without UNITOK_SAMPLE_LATTICE. */
+    /* Returns the scratch's lattice. NULL if `methods` has no UNITOK_SAMPLE_LATTICE. */
     lattice_work *(*lattice)(const unitok_model *m, unitok_scratch *s);
 
-    /* How many bytes of a text without a cut are settled, whatever follows it. NULL: none. */
+    /* How many bytes of a text without a cut are settled, whatever follows the text. NULL: none
+     * are. */
     int64_t (*settled)(const unitok_model *m, const uint8_t *text, int64_t n_bytes);
 
     /* See unitok_model_find. */

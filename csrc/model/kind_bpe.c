@@ -1,9 +1,9 @@
-/* kind_bpe.c - byte pair encoding, both SentencePiece's and Hugging Face's
+/* kind_bpe.c - byte pair encoding, as in SentencePiece and as in Hugging Face
  *
  * Both have the same encoder (encoders/bpe.h); they differ in where the merges come from.
- * SentencePiece's follow from the pieces: two pieces whose concatenation is a piece can be merged,
- * and its score is the rank. Hugging Face lists its merges, and the list need not produce every
- * piece. */
+ * In SentencePiece, the merges follow from the pieces: two pieces whose concatenation is a piece
+ * can be merged, and the score of that piece gives the rank. Hugging Face lists its merges, and the
+ * list need not produce every piece. */
 
 #include "encoders/bpe.h"
 
@@ -15,10 +15,10 @@
 #include "model/run.h"
 
 /* Builds Hugging Face's BPE. Its encoder applies byte fallback and fuses unknown characters within
- * a segment. merge_unknown fuses those on both sides of a cut. But if a merge can produce the
+ * a segment. merge_unknown fuses those on the two sides of a cut. But if a merge can produce the
  * unknown piece, merge_unknown cannot distinguish such a piece, which is never fused, from an
- * unknown character. So these models encode a document as one segment, in which the encoder alone
- * fuses. */
+ * unknown character. So such models encode a document as one segment, within which the encoder does
+ * all the fusing. */
 static int32_t build_merges(unitok_model *m, const unitok_spec *spec, bpe **ret,
                             unitok_error *error)
 {
@@ -39,7 +39,7 @@ static int32_t build_merges(unitok_model *m, const unitok_spec *spec, bpe **ret,
     return UNITOK_OK;
 }
 
-/* Every piece of a pattern is merged alone, so distant text does not matter. */
+/* Every piece of a pattern is merged by itself, so distant text does not matter. */
 static int32_t build_pattern_cuts(unitok_model *m, const bpe *b, unitok_error *error)
 {
     cut_pieces unmerged;
@@ -101,8 +101,8 @@ static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *t
     return n;
 }
 
-/* Whether these bytes are one piece if they are a complete segment. Pieces of a longer text nearly
- * always are, but a pattern can divide them differently if the text ends after them. */
+/* Whether these bytes, as a complete segment, are one piece of the pattern. Pieces of a longer text
+ * nearly always are, but a pattern can divide such a piece if the text ends after it. */
 static int is_one_piece(const unitok_model *m, const uint8_t *text, int64_t n_bytes)
 {
     pattern_state state = {{0}, {{0, 0}}};
@@ -110,8 +110,8 @@ static int is_one_piece(const unitok_model *m, const uint8_t *text, int64_t n_by
            pattern_next(m->pattern, &state, text, 0, n_bytes) == n_bytes;
 }
 
-/* Encodes a segment of several pieces, the first of which ends at `end`, by looking up each in the
- * memo: a piece recurs more often than the segment.
+/* Encodes a segment of several pieces, the first of which ends at `end`, by looking up each piece
+ * in the memo: pieces recur more often than segments.
  *
  *     segment  | piece | piece | piece | a long piece ............ | piece |
  *     near     [ copies, with the bytes that the memo reads beyond ]   ── encode_segments ──▶ ids
@@ -153,10 +153,10 @@ static int64_t walk(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
     return walk_tokens(r, encode_piece, segment, n_bytes, ids);
 }
 
-/* Samples a text by segments, or by pieces of the pattern; draws are independent.
- * Segments must depend only on the document, so this uses all exact cuts instead of those that a
- * scan finds, which differ between instruction sets and chunks. Each segment has its own stream of
- * random numbers, derived from its position. */
+/* Samples a text segment by segment, or piece by piece of the pattern; the draws are independent.
+ * Segments must depend only on the document, so this uses all exact cuts; those that a scan finds
+ * differ between instruction sets and chunks. Each segment has its own stream of random numbers,
+ * derived from its position. */
 static int64_t draw_tokens(const unitok_model *m, unitok_scratch *s,
                            const unitok_sampling *sampling, uint64_t key, const uint8_t *text,
                            int64_t n_bytes, int64_t position, token *tokens)
@@ -178,7 +178,8 @@ static int64_t draw_tokens(const unitok_model *m, unitok_scratch *s,
     return n;
 }
 
-/* Listed merges are Hugging Face's BPE, and the flags that need them are its options. */
+/* Models with listed merges are those of Hugging Face's BPE, and the flags that need such a list
+ * are its options. */
 static const flag_rule rules[] = {
     {UNITOK_RESTART_AT_SPACE, UNITOK_LISTED_MERGES, 0, "RESTART_AT_SPACE needs LISTED_MERGES"},
     {UNITOK_IGNORE_MERGES, UNITOK_LISTED_MERGES | UNITOK_BYTES, 0,

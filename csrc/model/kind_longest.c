@@ -2,20 +2,20 @@
  *
  * This is the encoder of RWKV World and of vocabularies trained by this library: at each position
  * the longest piece is the token, and the text after it is encoded independently of the text before
- * it. It needs no scores and no merges, so a model is its trie, and the image is used in place
- * (image.c).
+ * it. It needs neither scores nor merges, so a model consists of its trie, and the image is used in
+ * place (image.c).
  *
- * There are three ways to encode. Segments that recur come from the memo; the walk handles those
- * that miss. Wide text and text with few cuts are encoded by lanes (encoders/lanes.h), which
- * interleave walks through eight parts of the text. */
+ * There are three ways to encode. The ids of segments that recur come from the memo; the walk
+ * encodes segments that miss it. Wide text and text with few cuts are encoded by lanes
+ * (encoders/lanes.h), which interleave walks through eight parts of the text. */
 
 #include "ground/alloc.h"
 #include "ground/error.h"
 #include "model/image.h"
 #include "model/run.h"
 
-/* The memory of one thread besides the memo: the search for pieces longer than LONG_PIECE_BYTES,
- * the turns of the lanes, and their work. The work takes most of it: 96 KB. */
+/* The memory of one thread besides the memo: the window of the search for pieces longer than
+ * LONG_PIECE_BYTES, and the turns and the work space of the lanes, which is the largest: 96 KB. */
 typedef struct longest_scratch {
     long_window window;
     lanes_turn turn;
@@ -51,7 +51,7 @@ static void free_scratch(void *state) { long_window_free(&((longest_scratch *)st
 
 /* ------------------------------------------------------------------------------- lanes ---- */
 
-/* Applies the rules of lanes.h. Wide text needs no scan for cuts unless the lanes pause. */
+/* Applies the rules of lanes.h. Wide text needs no scan for cuts unless the lanes are paused. */
 static int lanes_are_next(run *r, chunk *c)
 {
     lanes_turn *turn = &((longest_scratch *)r->s->state)->turn;
@@ -85,9 +85,9 @@ static int64_t encode_by_lanes(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 static const encode_path path_lanes = {lanes_are_next, encode_by_lanes};
 static const encode_path *const paths_by_lanes[] = {&path_lanes, &path_memo, &path_walk, NULL};
 
-/* Lanes exist for 16-bit ids only, and neither for long pieces nor for the HAT-trie. A vocabulary
- * that the compact trie or the lanes cannot represent is encoded with the double array or the memo
- * alone, respectively. */
+/* Lanes exist for 16-bit ids only, and neither for long pieces nor for the HAT-trie. If the compact
+ * trie cannot represent the vocabulary, the double array is used instead; if the lanes cannot, the
+ * memo alone is used. */
 static int32_t build(unitok_model *m, unitok_error *error)
 {
     longest *l = &((longest_model *)m->state)->longest;
@@ -101,8 +101,8 @@ static int32_t build(unitok_model *m, unitok_error *error)
 
 /* ---------------------------------------------------------------------------- encoding ---- */
 
-/* The window belongs to one text: it holds the results of the search for long pieces ahead of the
- * position. It is reset because this text does not continue the last one. */
+/* The window holds the results of the search for long pieces ahead of the position, so it belongs
+ * to one text. It is reset because this text does not continue the previous one. */
 static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                       int64_t n_bytes, token *tokens)
 {
@@ -119,8 +119,8 @@ static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *t
     return n;
 }
 
-/* Greedy encoding is settled up to the last token that no longer piece can replace, even in a text
- * without any cut. */
+/* Even in a text without any cut, greedy encoding is settled up to the last token that no longer
+ * piece can replace. */
 static int64_t settled(const unitok_model *m, const uint8_t *text, int64_t n_bytes)
 {
     return longest_settled(longest_of(m), text, n_bytes);
@@ -136,7 +136,8 @@ static int64_t find(const unitok_model *m, const uint8_t *piece, int64_t n_bytes
     return length == n_bytes && piece_is(m, id, piece, n_bytes) ? id : -1;
 }
 
-/* No flags, no scores, no methods: greedy encoding has no alternatives from which to draw. */
+/* Greedy encoding has no flags and no scores. It has no sampling methods, because there are no
+ * alternatives from which to draw. */
 const model_kind kind_longest = {
     .tokens_per_byte = 1,
     .has_engines = 1,

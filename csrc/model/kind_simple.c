@@ -11,8 +11,8 @@
 #include "model/image.h"
 #include "model/run.h"
 
-/* Counts nothing: the tables of characters or words are small compared with the pieces, which
- * fill_info counts. */
+/* Returns 0: the tables of characters or words are small compared with the pieces, which fill_info
+ * counts. */
 static int64_t memory_bytes(const unitok_model *m)
 {
     (void)m;
@@ -47,8 +47,8 @@ static int64_t encode_characters(const unitok_model *m, unitok_scratch *s, const
     return characters_segment(m->state, text, n_bytes, tokens);
 }
 
-/* There are no flags for float64 or restarts, and no methods, because there is only one way to
- * divide a text into characters. */
+/* There are no flags for float64 or restarts, and no sampling methods, because there is only one
+ * way to divide a text into characters. */
 const model_kind kind_characters = {
     .flags = TEXT_FLAGS,
     .tokens_per_byte = 1,

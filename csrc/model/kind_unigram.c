@@ -1,15 +1,17 @@
-/* kind_unigram.c - Unigram: SentencePiece's, BytePiece's and Hugging Face's
+/* kind_unigram.c - the Unigram models of SentencePiece, BytePiece and Hugging Face
  *
  * The fastest way depends on the pieces and on the text, so a model has at most one path besides
  * the memo, chosen when it is built:
  *
- *     path_charwise     pieces that join characters of three bytes: Japanese and Chinese models
- *     path_endings      pieces that cross spaces, where segments are too long for the memo
+ *     path_charwise     models with pieces that join characters of three bytes: Japanese and
+ *                       Chinese
+ *     path_endings      models with pieces that cross spaces, whose segments are too long for the
+ *                       memo
  *     path_automaton    byte models: BytePiece
- *     path_memo         every other model, and texts for which the model's other path is not faster
+ *     path_memo         all other models, and texts for which the model's own path is not faster
  *
- * The sum of the scores runs through all of them: a path begins with the sum of the ids before it,
- * and leaves the sum at its end. */
+ * All paths carry on the running sum of scores: a path begins with the sum of the ids before it,
+ * and leaves the sum up to its end. */
 
 #include "encoders/unigram.h"
 
@@ -27,7 +29,7 @@ _Static_assert(CUT_CHUNK_BYTES <= CHARWISE_BYTES, "a walk by characters processe
 #define FOLLOW_SEGMENT 6
 #define FOLLOW_SPAN 16384
 
-/* The encoder, and the tables of scores that sampling and n-best use. */
+/* The encoder, and the tables of scores for sampling and n-best. */
 typedef struct unigram_model {
     unigram *unigram;
     lattice_model lattice;
@@ -41,13 +43,13 @@ typedef struct unigram_scratch {
     lattice_work lattice;
 } unigram_scratch;
 
-/* The part of the state for encoding; the other part, the lattice, is for sampling and n-best. */
+/* The part of the state that encoding uses; the lattice is for sampling and n-best. */
 static const unigram *unigram_of(const unitok_model *m)
 {
     return ((const unigram_model *)m->state)->unigram;
 }
 
-/* Sets the state to NULL, because building can be repeated after it has failed halfway. */
+/* Sets the state to NULL, because building can be repeated after a failure halfway. */
 static void free_model(unitok_model *m)
 {
     unigram_model *state = m->state;
@@ -60,7 +62,7 @@ static void free_model(unitok_model *m)
 
 static int64_t memory_bytes(const unitok_model *m) { return unigram_memory_bytes(unigram_of(m)); }
 
-/* Of the four parts, only the walk by characters and the automaton's arrays have a fixed size. */
+/* Of the four members, only the work of charwise and of the automaton has a fixed size. */
 static void free_scratch(void *state)
 {
     unigram_scratch *s = state;
@@ -73,7 +75,7 @@ static void free_scratch(void *state)
 /* ------------------------------------------------------------------------------- paths ---- */
 
 /* Chooses the walk by characters for Japanese and Chinese: see charwise.h. Once chosen, it stays
- * chosen for some bytes without computing the cuts, which it does not need. */
+ * chosen for some bytes, for which the cuts, which it does not need, are not computed. */
 static int charwise_takes(run *r, chunk *c)
 {
     charwise_work *work = &((unigram_scratch *)r->s->state)->charwise;
@@ -83,7 +85,7 @@ static int charwise_takes(run *r, chunk *c)
 }
 
 /* Encodes from a cut to the last one in the chunk; returns 0 if the text is not UTF-8. If the cuts
- * have not been computed, it searches for the last one from the end. The result is at the end of
+ * have not been computed, the last one is searched for from the end. The result is at the end of
  * work->tokens, because the path is traced backwards. */
 static int64_t encode_charwise(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 {
@@ -125,7 +127,7 @@ static int64_t encode_by_endings(run *r, chunk *c, void *ids, int64_t *ret_n_ids
 static const encode_path path_endings = {endings_take, encode_by_endings};
 static const encode_path *const paths_by_endings[] = {&path_endings, &path_memo, &path_walk, NULL};
 
-/* Chooses BytePiece's automaton: see automaton.h. It needs a cut at which it can end. */
+/* Chooses BytePiece's automaton: see automaton.h. The automaton needs a cut at which it can end. */
 static int automaton_takes(run *r, chunk *c)
 {
     unigram_scratch *s = r->s->state;
@@ -133,8 +135,8 @@ static int automaton_takes(run *r, chunk *c)
     return n_cuts > 0 && automaton_is_next(&s->automaton.turn, r->s->cuts[n_cuts - 1], n_cuts);
 }
 
-/* Where the sum restarts next, after text[begin]. In these models only the start of a line restarts
- * it. */
+/* Returns where the sum restarts next, after text[begin]. In these models, it restarts only at the
+ * start of a line. */
 static int64_t line_end(const unitok_model *m, const uint8_t *text, int64_t begin, int64_t n_bytes)
 {
     while (m->flags & UNITOK_RESTART_AFTER_NEWLINE && begin < n_bytes) {
@@ -146,10 +148,10 @@ static int64_t line_end(const unitok_model *m, const uint8_t *text, int64_t begi
     return n_bytes;
 }
 
-/* Finds all states of the chunk at once, then encodes each line from its own sum. Ids and sum are
- * exact, so the lazy sum of segments.h must be computed before and is complete afterwards. The
- * states are found for all lines together, because the automaton processes several positions of the
- * text at once, and lines may be short. */
+/* Finds all states of the chunk at once, then encodes each line from its own sum. The ids and the
+ * sum are exact, so the lazy sum of segments.h must be computed beforehand and is complete
+ * afterwards. The states are found for all lines together, because the automaton processes several
+ * positions of the text at once, and lines may be short. */
 static int64_t encode_by_automaton(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 {
     const unitok_model *m = r->m;
@@ -201,9 +203,9 @@ static int32_t build(unitok_model *m, unitok_error *error)
 
 /* ---------------------------------------------------------------------------- segments ---- */
 
-/* Whether the sum can be computed from the ids instead of the tokens. It cannot if a byte piece
- * matched as text, or for invalid UTF-8. In both cases an id could add a score that differs from
- * the token's, and the lazy sum would differ from the reference's. */
+/* Whether the sum can be computed from the ids instead of the tokens. It cannot if byte pieces
+ * match as text, or if the text is invalid UTF-8. In both cases an id could add a score that
+ * differs from the token's, and the lazy sum would differ from that of the reference. */
 static int ids_tell_scores(const unitok_model *m, const uint8_t *segment, const token *tokens,
                            int64_t n)
 {
@@ -221,8 +223,8 @@ static int ids_tell_scores(const unitok_model *m, const uint8_t *segment, const 
     return 1;
 }
 
-/* Called for a segment that is not in the memo. The path is certain for sums below the limit; with
- * a limit of 0, the entry is never used without a new search. */
+/* Called for a segment that is not in the memo. The path is certain for sums below the limit; an
+ * entry whose limit is 0 is never used without a new search. */
 static int64_t solve(const unitok_model *m, const uint8_t *segment, int64_t n_bytes, void *ids,
                      uint32_t *ret_limit)
 {
@@ -278,7 +280,7 @@ static int64_t walk(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
     return n;
 }
 
-/* For spans and n-best: encodes a complete text, without memo and cuts, from a sum of 0. */
+/* For spans and n-best: encodes a complete text from a sum of 0, without the memo or cuts. */
 static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                       int64_t n_bytes, token *tokens)
 {
@@ -288,8 +290,7 @@ static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *t
 
 /* ---------------------------------------------------------------------------- sampling ---- */
 
-/* The model of the lattice belongs to the model, and everything that changes belongs to the
- * scratch. */
+/* The lattice's tables belong to the model, and everything that changes belongs to the scratch. */
 static lattice_work *lattice(const unitok_model *m, unitok_scratch *s)
 {
     lattice_work *work = &((unigram_scratch *)s->state)->lattice;
@@ -311,8 +312,8 @@ static int64_t draw_nbest(lattice_work *work, const unitok_sampling *sampling, u
     return n;
 }
 
-/* Draws the parts between restarts one by one. The position of a part in the document enters the
- * draw, so that the parts of a text are drawn independently. */
+/* Draws the parts between restarts one by one. The draws depend on the position of the part in the
+ * document, so that the parts of a text are drawn independently. */
 static int64_t draw_tokens(const unitok_model *m, unitok_scratch *s,
                            const unitok_sampling *sampling, uint64_t key, const uint8_t *text,
                            int64_t n_bytes, int64_t position, token *tokens)
@@ -333,8 +334,8 @@ static int64_t draw_tokens(const unitok_model *m, unitok_scratch *s,
     return n;
 }
 
-/* The flags of byte models and of Hugging Face's Unigram require float64 sums, because the
- * references of both compute in float64. */
+/* The flags of byte models and of Hugging Face's Unigram require float64 sums, because both
+ * references compute in float64. */
 static const flag_rule rules[] = {
     {UNITOK_BYTES, UNITOK_FLOAT64, TEXT_FLAGS | UNITOK_RESTART_AT_SPACE | UNITOK_BYTE_PIECES_MATCH,
      "BYTES needs FLOAT64 and excludes every flag that works on characters"},

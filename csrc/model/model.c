@@ -1,8 +1,8 @@
 /* model.c - the public functions that build, open, save and query models
  *
  * A model always has an image, even if it was just built: building lays out the image, and opening
- * reads it, whether or not it came from a file. So there is only one way to make a model, which
- * every test exercises.
+ * reads it, whether or not it came from a file. So there is only one way to create a model, and
+ * every test exercises it.
  *
  *     unitok_model_new     spec ──▶ make_image ──▶ image ──┐
  *     unitok_model_load    a mapped file ──────────────────┴─▶ open ──▶ model ──(complete)──▶ with encoder
@@ -16,7 +16,8 @@
 #include "model/run.h"
 #include "model/spec.h"
 
-/* If a file is too short or its kind is unknown, returns a kind that will report the error. */
+/* Returns the kind of an image; if the image is too short or its kind is unknown, a kind whose
+ * open() will report the error. */
 static const model_kind *kind_of_image(const uint8_t *bytes, int64_t n_bytes)
 {
     const model_kind *kind = n_bytes >= 16 ? kind_of((int32_t)load_u32(bytes + 12)) : NULL;
@@ -111,13 +112,13 @@ const uint8_t *unitok_model_piece(const unitok_model *m, int64_t id, int64_t *re
     return piece_of(m, id, ret_n_bytes);
 }
 
-/* Greedy models are not built from a spec: their image has a trie in its place. */
+/* The image of a greedy model contains a trie instead of a spec. */
 const unitok_spec *unitok_model_spec(const unitok_model *m)
 {
     return m->spec.offsets ? &m->spec : NULL;
 }
 
-/* Greedy models have no types: each of their pieces is an ordinary one. */
+/* Greedy models have no types: all their pieces are NORMAL. */
 int32_t unitok_model_piece_type(const unitok_model *m, int64_t id)
 {
     int64_t n_bytes;
@@ -138,7 +139,8 @@ int64_t unitok_model_normalize(const unitok_model *m, const uint8_t *text, int64
     return n_bytes;
 }
 
-/* For callers that need all pieces, such as a search: the packed list by id, in place. */
+/* For callers that need all pieces, such as a search: gives the packed list by id, which is not
+ * copied. */
 void unitok_model_pieces(const unitok_model *m, const uint8_t **ret_data,
                          const uint32_t **ret_offsets)
 {

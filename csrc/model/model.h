@@ -17,7 +17,7 @@ typedef struct encode_path encode_path;
 typedef struct id_scores {
     const float *f32;
     const double *f64;
-    double largest_step; /* the most that one id of a memo entry can change the sum */
+    double largest_step; /* the most by which one id of a memo entry can change the sum */
 } id_scores;
 
 /* A model does not change once it is complete, so threads share it without locks. It owns the
@@ -25,14 +25,14 @@ typedef struct id_scores {
  *
  *     image     | header | trie or spec ........ | cuts | pieces |       mapped from a file, or `owned`
  *                           ▲                      ▲      ▲
- *                           state, spec            cuts   pieces           greedy models: all in place
+ *                           state, spec            cuts   pieces           greedy models: all in the image
  *                                                                          others: cuts and pieces are own_*
  */
 struct unitok_model {
     const model_kind *kind;
     void *state;                     /* private to the kind */
     int32_t flags;                   /* the flags in effect; spec.flags are those requested */
-    const id_width *width;           /* of its ids */
+    const id_width *width;           /* the functions for the width of its ids */
     const encode_path *const *paths; /* encoding paths, the best first; NULL ends the list */
     id_scores scores;
     const uint8_t *image; /* its native image: image.h */
@@ -48,12 +48,12 @@ struct unitok_model {
     unitok_spec spec;
     unitok_normalizer *normalizer; /* NULL: texts are encoded unchanged */
     pattern *pattern;              /* NULL: a text is not divided before it is encoded */
-    cut_table *own_cuts;           /* with a pattern, the start of a cut_pattern */
+    cut_table *own_cuts;           /* if there is a pattern, the start of a cut_pattern */
     uint32_t *own_piece_offsets;
     uint8_t *own_pieces;
     uint8_t *types;        /* [n_ids] an enum unitok_piece_type; 0: an id without a piece */
     uint8_t *byte_of_id;   /* [n_ids] the bytes of byte pieces */
-    int32_t byte_ids[256]; /* the ids of byte pieces, or -1 */
+    int32_t byte_ids[256]; /* the id of each byte's piece, or -1 */
     int32_t unknown_id;    /* -1: none */
     int compact;           /* normalized text has U+2581 as a space (space.h) */
     int is_whole;          /* a document is one segment, because no cut is safe */
@@ -62,8 +62,8 @@ struct unitok_model {
 
 #define RESTART_FLAGS (UNITOK_RESTART_AT_SPACE | UNITOK_RESTART_AFTER_NEWLINE)
 
-/* Whether a document is split between these two bytes. SentencePiece's models never restart;
- * Hugging Face's do at spaces, and BytePiece's after newlines. */
+/* Whether a document is split between these two bytes. SentencePiece's models never restart the
+ * sum; Hugging Face's restart it at spaces, and BytePiece's after newlines. */
 INLINE int restarts(const unitok_model *m, uint8_t before, uint8_t first)
 {
     if (m->flags & UNITOK_RESTART_AT_SPACE && first == SPACE_BYTE) return 1;

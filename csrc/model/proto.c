@@ -2,16 +2,17 @@
  *
  *     0A n [ 0A n piece | 15 score | 18 type ]     a piece: its three fields in any order; the score is a float32
  *     12 n [ trainer_spec ]
- *     1A n [ ... | 12 n charsmap | ... ]           normalizer_spec: the charsmap, and the rest
- *     ...                                          other fields, all with a length: the rest
+ *     1A n [ ... | 12 n charsmap | ... ]           normalizer_spec: contains the charsmap; the
+ *                                                  other fields go to `rest`
+ *     ...                                          other fields, each with a length: go to `rest`
  *
  * Numbers are varints. The reader accepts only the layout that SentencePiece writes and rejects
  * varints that are longer than necessary. As in protobuf, the last occurrence of a field in a piece
  * counts, and a piece without a type is NORMAL.
  *
  * Only the pieces, which are nearly all of the file, are read here. Everything else is written to
- * `rest`, without pieces and charsmap, as a small protobuf message for the general parser. So all
- * other fields are read by one implementation, and this one may reject any unusual layout: then
+ * `rest`, without pieces and charsmap, as a small protobuf message for the general parser. So only
+ * one implementation reads those fields, and this reader may reject any unusual layout: then
  * protobuf parses the complete file.
  *
  * The piece "▁a" with the score -2, for example:
@@ -34,8 +35,8 @@ typedef struct cursor {
     const uint8_t *at, *end;
 } cursor;
 
-/* Reads a varint and then that many bytes; 0: malformed. A limit below protobuf's keeps a length
- * from overflowing, and no field of a real file comes near it. */
+/* Reads a varint and then that many bytes; 0: malformed. The limit, which is below protobuf's,
+ * keeps a length from overflowing; no field of a real file comes near it. */
 static int take_bytes(cursor *c, cursor *ret)
 {
     int64_t length = 0;
@@ -58,8 +59,8 @@ typedef struct piece_fields {
     uint8_t type;
 } piece_fields;
 
-/* The tags are one byte each: field number << 3 | wire type. So 0A is field 1 with a length, 15 is
- * field 2 with four bytes, and 18 is field 3 with a varint. Any other tag is rejected. */
+/* The tags are one byte each: field number << 3 | wire type. So 0A is field 1, with a length; 15 is
+ * field 2, four bytes; and 18 is field 3, a varint. Any other tag is rejected. */
 static int read_piece(cursor c, piece_fields *ret)
 {
     *ret = (piece_fields){{c.end, c.end}, 0, UNITOK_PIECE_NORMAL};
@@ -111,8 +112,8 @@ static int skip_field(cursor *c)
 }
 
 /* Finds the charsmap in a normalizer_spec, and the field around it; both are empty if there is
- * none. Returns 0 if the spec is malformed or has two charsmaps. Varints are skipped byte by byte.
- * Two charsmaps would have to be merged, which protobuf can do and this reader does not. */
+ * none. Returns 0 if the spec is malformed or contains two charsmaps, which would have to be
+ * merged: protobuf can do this, but this reader does not. Varints are skipped byte by byte. */
 static int find_charsmap(cursor c, cursor *ret_field, cursor *ret)
 {
     *ret = *ret_field = (cursor){c.end, c.end};
@@ -143,8 +144,8 @@ static uint8_t *put(uint8_t *out, const uint8_t *begin, const uint8_t *end)
     return out + (end - begin);
 }
 
-/* Writes a normalizer_spec without its charsmap. Returns NULL if the layout is unusual. Its length
- * changes without the charsmap, so the tag and a new length are written before the remaining
+/* Writes a normalizer_spec without its charsmap. Returns NULL if the layout is unusual. The spec is
+ * shorter without the charsmap, so the tag and a new length are written before the remaining
  * fields. */
 static uint8_t *put_normalizer(cursor spec, const uint8_t *file, uint8_t *out, unitok_proto *ret)
 {
@@ -162,8 +163,8 @@ static uint8_t *put_normalizer(cursor spec, const uint8_t *file, uint8_t *out, u
     return put(put(out, spec.at, field.at), field.end, spec.end);
 }
 
-/* One pass over the file: a field is either a piece, whose parts go to the arrays, or is copied to
- * `rest`. Returns the number of pieces, -1 if protobuf must decide, or -2 if two pieces are
+/* One pass over the file: each field is either a piece, whose fields go to the arrays, or is copied
+ * to `rest`. Returns the number of pieces, -1 if protobuf must decide, or -2 if two pieces are
  * equal. */
 int64_t unitok_proto_read(const uint8_t *bytes, int64_t n_bytes, uint8_t *pieces, int64_t *offsets,
                           float *scores, uint8_t *types, uint8_t *rest, unitok_proto *ret)

@@ -2,23 +2,23 @@
  *
  * A document passes through three loops, one inside the other:
  *
- *     router_encode        the state of the document in, the state out
+ *     router_encode        reads the state of the document, and writes the new one
  *     encode_normalized    some kilobytes of normalized text at a time; skipped without a normalizer
- *     encode_run           4 KB chunks of that text, each by the first path that accepts it
+ *     encode_run           4 KB chunks of that text; the first path that accepts a chunk encodes it
  *
- * Only the middle loop writes text. Text that could not be encoded, because the last segment has no
- * end yet, stays at the front of the buffer. So a part of a document may end anywhere without
- * changing the ids.
+ * Only the middle loop writes text. Text that cannot be encoded yet, because the end of the last
+ * segment has not been seen, stays at the front of the buffer. So a part of a document may end
+ * anywhere without changing the ids.
  *
  * Sampling takes the same route, except that sample_run replaces encode_run: a sample depends on
- * the position in the document, so none of it can come from the memo. */
+ * the position in the document, so no part of it can come from the memo. */
 
 #include "model/run.h"
 
 /* ------------------------------------------------------------------------------- paths ---- */
 
-/* These three adapt the functions of cut.h, which take a table, to the interface of a cutter, which
- * takes a model. */
+/* These three functions adapt those of cut.h, which take a table, to the interface of a cutter,
+ * whose functions take a model. */
 static int64_t table_scan(const unitok_model *m, const uint8_t *text, int64_t n_bytes,
                           uint16_t *cuts)
 {
@@ -36,8 +36,8 @@ static int64_t table_last(const unitok_model *m, const uint8_t *text, int64_t n_
     return cut_last(m->cuts, text, n_bytes);
 }
 
-/* The cutter of every kind that has a table of byte pairs. It is a table of functions so that a
- * kind whose segments come from a pattern can provide its own. */
+/* The cutter of every kind that has a table of byte pairs. Cutters are tables of functions so that
+ * a kind whose segments come from a pattern can provide its own. */
 const cutter cuts_by_table = {table_scan, table_next, table_last};
 
 /* The cuts are computed on demand, because a path may take a chunk without them: the lanes encode
@@ -77,9 +77,9 @@ static int is_always_next(run *r, chunk *c)
     return 1;
 }
 
-/* Encodes from here to the first cut after the chunk, which has none before its last byte. Without
- * `is_closed`, a segment that has no end yet is left to the next call. The search for the end
- * starts at the last byte of the chunk, because a cut before it would have been found. */
+/* Encodes from here to the first cut after the chunk, which has no cut before its last byte.
+ * Without `is_closed`, a segment that has no end yet is left to the next call. The search for the
+ * end starts at the last byte of the chunk, because a cut before it would have been found. */
 static int64_t encode_walk(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 {
     int64_t end = r->m->kind->cutter->next(r->m, c->text, c->n_bytes - 1, c->n_seen);
@@ -91,8 +91,8 @@ static int64_t encode_walk(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 const encode_path path_walk = {is_always_next, encode_walk};
 const encode_path *const paths_by_memo[] = {&path_memo, &path_walk, NULL};
 
-/* A walk begins at a cut or where the text begins, so the sum may restart there. Sets last_byte for
- * the next segment. */
+/* A walk begins at a cut or at the start of the text, so the sum may restart there. Also sets
+ * last_byte for the next segment. */
 int64_t run_walk(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
 {
     run_restart(r, segment[0], ids);
@@ -120,8 +120,8 @@ static int64_t emit_tokens(run *r, const uint8_t *text, const token *tokens, int
     return n <= 0 ? 0 : r->m->width->emit(r->m, text, tokens, n, ids);
 }
 
-/* Nearly all segments have at most MEMO_LONG_BYTES, and their tokens fit on the stack. Only longer
- * ones use the scratch. */
+/* Nearly all segments have at most MEMO_LONG_BYTES bytes, and their tokens fit on the stack. Only
+ * longer segments use the scratch. */
 int64_t walk_tokens(run *r, token_encoder *encode, const uint8_t *segment, int64_t n_bytes,
                     void *ids)
 {
@@ -138,8 +138,8 @@ int64_t walk_encode(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
 
 /* ------------------------------------------------------------------------------- texts ---- */
 
-/* The next chunk of text[0..n_bytes-1], which can be cut up to text[n_seen-1]. Only the last chunk
- * of a text is copied, and only if the bytes after it may not be read. */
+/* Returns the next chunk of text[0..n_bytes-1], in which cuts can be found up to text[n_seen-1].
+ * Only the last chunk of a text is copied, and only if the bytes after it may not be read. */
 static chunk next_chunk(unitok_scratch *s, const uint8_t *text, int64_t n_bytes, int64_t n_seen,
                         int64_t n_readable, int is_closed)
 {
@@ -194,9 +194,9 @@ static int64_t draw_part(run *r, const uint8_t *text, int64_t n_bytes, void *ids
 }
 
 /* Like encode_run, but samples the parts between cuts, without the memo. Parts end at a cut about
- * two chunks further on, which bounds the memory of the lattice. Where they end does not change the
- * sample: a draw depends on the seed and on the position in the document, and no path of the
- * lattice crosses a cut. The last part of a closed text needs no search for a cut. */
+ * two chunks further on, which bounds the memory of the lattice. Where the parts end does not
+ * change the sample: a draw depends on the seed and on the position in the document, and no path of
+ * the lattice crosses a cut. The last part of a closed text needs no search for a cut. */
 static int64_t sample_run(run *r, const uint8_t *text, int64_t n_bytes, int is_closed, void *ids,
                           int64_t *ret_n_ids)
 {
@@ -221,8 +221,8 @@ static int64_t sample_run(run *r, const uint8_t *text, int64_t n_bytes, int is_c
     return done;
 }
 
-/* Encodes a text that is one segment, without cuts and memo. Parts that restart the sum are
- * independent texts, so each is walked separately. */
+/* Encodes a text that is one segment, without cuts or the memo. The parts at whose start the sum
+ * restarts are independent texts, so each is walked separately. */
 static int64_t encode_plain(run *r, const uint8_t *text, int64_t n_bytes, void *ids)
 {
     int64_t n = 0;
@@ -234,8 +234,8 @@ static int64_t encode_plain(run *r, const uint8_t *text, int64_t n_bytes, void *
     return n;
 }
 
-/* Encodes or samples text that needs no normalization. Returns the number of bytes encoded. `plain`
- * text cannot be divided, so nothing is encoded before all of it is available. */
+/* Encodes or samples text that needs no normalization. Returns the number of bytes encoded. A
+ * `plain` model's text cannot be divided, so nothing is encoded before all of it is available. */
 static int64_t encode_text(run *r, const uint8_t *text, int64_t n_bytes, int64_t n_readable,
                            int is_closed, int plain, void *ids, int64_t *ret_n_ids)
 {
@@ -251,8 +251,8 @@ static int64_t encode_text(run *r, const uint8_t *text, int64_t n_bytes, int64_t
  *     text    ..... | next: normalize_some ─────┐
  *     buffer  [ held: after the last cut | new ◀┘ ]  ── encode_text ──▶ ids, up to the last cut; the rest moves to the front
  *
- * A normalized byte gives at most 3 ids: U+2581 as byte pieces. The capacity is checked before each
- * step for the most that it can write, so no encoder below has to check it again. */
+ * A normalized byte gives at most 3 ids: U+2581 as byte pieces. Before each step, the capacity is
+ * checked for the most ids that the step can write, so the encoders need not check it again. */
 static int64_t encode_normalized(run *r, unitok_normalize_state *state, const encode_job *job,
                                  int plain)
 {
@@ -280,9 +280,9 @@ static int64_t encode_normalized(run *r, unitok_normalize_state *state, const en
     return n_ids;
 }
 
-/* Encodes a text that needs no normalization. It has at most one id per byte, or three if compact.
- * The text is complete in this call, or its parts end where a document can be split, so its end is
- * always a cut. */
+/* Encodes a text that needs no normalization. It has at most one id per byte, or three if it is
+ * compact. The text is complete in this call, or its parts end where a document can be split, so
+ * its end is always a cut. */
 static int64_t encode_prepared(run *r, const encode_job *job, int plain)
 {
     const unitok_model *m = r->m;
@@ -293,8 +293,8 @@ static int64_t encode_prepared(run *r, const encode_job *job, int plain)
     return m->flags & UNITOK_MERGE_UNKNOWN ? m->width->merge_unknown(r, job->ids, n) : n;
 }
 
-/* A complete document needs no state: it begins with an empty one, which is dropped at the end. For
- * a part of a document, the sum is updated at the end, because the ids from which it would be
+/* A complete document needs no state: it begins with an empty state, which is dropped at the end.
+ * For a part of a document, the sum is updated at the end, because the ids from which it would be
  * computed belong to the caller afterwards. */
 int64_t router_encode(const unitok_model *m, unitok_scratch *s, const encode_job *job)
 {
