@@ -203,8 +203,8 @@ static int32_t build(unitok_model *m, unitok_error *error)
 
 /* ---------------------------------------------------------------------------- segments ---- */
 
-/* Whether the sum can be computed from the ids instead of the tokens. It cannot if byte pieces
- * match as text, or if the text is invalid UTF-8. In both cases an id could add a score that
+/* Whether the sum can be computed from the ids instead of the tokens. It cannot if a byte piece has
+ * matched as text, or if the segment is invalid UTF-8. In both cases an id could add a score that
  * differs from the token's, and the lazy sum would differ from that of the reference. */
 static int ids_tell_scores(const unitok_model *m, const uint8_t *segment, const token *tokens,
                            int64_t n)

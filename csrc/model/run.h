@@ -5,7 +5,8 @@
  *
  *     text    | chunk | chunk | ...      up to CUT_CHUNK_BYTES each, beginning with a segment
  *                │
- *                ├─ a path of the kind: is_next? ── encode ──▶ ids of the chunk, a part of it, or more than it
+ *                ├─ a path of the kind: is_next? ── encode ──▶ ids of the chunk, of a part of it,
+ *                or of more text
  *                ├─ path_memo: any cuts?         ── encode ──▶ ids of the segments between them, from the memo
  *                └─ path_walk                    ── encode ──▶ ids of one long segment
  */
@@ -49,34 +50,34 @@ struct run {
     const unitok_model *m;
     unitok_scratch *s;
     const draw *draw; /* NULL: encode instead of sampling */
-    /* with `draw`: the position of the next text in the normalized document */
+    /* used with `draw`: the position of the next text in the normalized document */
     int64_t position;
-    double sum;           /* of scores, rounded to float for float32 models: see segments.h */
+    double sum;           /* of scores; rounded to float for float32 models: see segments.h */
     const void *summed;   /* `sum` includes the ids before this one */
     int32_t last_unknown; /* the last id was the unknown id, and the next can merge with it */
-    uint8_t last_byte;    /* before the next segment */
+    uint8_t last_byte;    /* the byte before the next segment */
     int failed;           /* an ENCODE_ code, or 0 */
 };
 
-/* The next part of a text. It begins with a segment. n_seen is less than n_text while more of the
- * document may follow. */
+/* The next part of a text. It begins at the start of a segment. n_seen is less than n_text while
+ * more of the document may follow. */
 struct chunk {
     const uint8_t *text;
     const uint8_t *padded; /* the same bytes, readable CUT_READ_BEYOND bytes past the chunk */
-    int64_t n_bytes;       /* of the chunk */
-    int64_t n_text;        /* what remains of the text */
+    int64_t n_bytes;       /* the size of the chunk */
+    int64_t n_text;        /* the size of the rest of the text, from the chunk on */
     /* the part of n_text in which cuts can be found: windows need the bytes after it */
     int64_t n_seen;
     int is_closed;  /* the end of the text is a cut too */
-    int64_t n_cuts; /* in scratch.cuts; -1: not computed yet */
+    int64_t n_cuts; /* the number of cuts in scratch.cuts; -1: not computed yet */
 };
 
 /* The number of cuts in the chunk, computed at the first call. */
 int64_t chunk_cuts(const run *r, chunk *c);
 
-/* A path is chosen and run in two calls, so that the choice can be cheap: is_next examines the
- * chunk and the state after earlier chunks, and encode does the work. If a path declines, the
- * router asks the next one. */
+/* A path is chosen and run in two calls, so that choosing can be cheap: is_next examines the chunk
+ * and the state after earlier chunks, and encode does the work. If a path declines, the router asks
+ * the next one. */
 struct encode_path {
     /* Whether this path should encode the chunk. */
     int (*is_next)(run *r, chunk *c);
@@ -86,14 +87,14 @@ struct encode_path {
 };
 
 extern const encode_path path_memo, path_walk;
-extern const encode_path *const paths_by_memo[]; /* these two paths and no others */
+extern const encode_path *const paths_by_memo[]; /* path_memo and path_walk, and no other paths */
 
-/* Cuts by the model's table of byte pairs (cut.h). */
+/* Cuts texts by the model's table of byte pairs (cut.h). */
 extern const cutter cuts_by_table;
 
 /* The functions that depend on the width of ids: segments.h for uint16_t and for uint32_t. */
 struct id_width {
-    int memo_bits, memo_bits_summing; /* of models without and with scores: memo.h */
+    int memo_bits, memo_bits_summing; /* for models without and with scores: memo.h */
     int64_t short_bytes, long_bytes;  /* of an entry of the memo */
     /* Writes the ids of a segment's tokens; unknown characters become byte pieces or the unknown
      * id. Returns the number of ids. */
@@ -114,7 +115,8 @@ struct id_width {
 
 extern const id_width id_width_16, id_width_32;
 
-/* Ids have 16 or 32 bits, so code that does not depend on the width finds the k-th one by its size.
+/* Ids have 16 or 32 bits, so code that is the same for both widths computes the address of the k-th
+ * id from the size of an id.
  */
 INLINE void *id_at(const unitok_model *m, void *ids, int64_t k)
 {
@@ -127,16 +129,16 @@ INLINE int has_scores(const unitok_model *m)
     return m->scores.f32 != NULL || m->scores.f64 != NULL;
 }
 
-/* Sets the sum to one that is exact and includes all ids before `out`. Ids written afterwards are
- * added lazily: see segments.h. */
+/* Sets the sum to one that is exact and includes all ids before `out`. The scores of ids written
+ * afterwards are added lazily: see segments.h. */
 INLINE void run_set_sum(run *r, double sum, const void *out)
 {
     r->sum = sum;
     r->summed = out;
 }
 
-/* Restarts the sum if a segment that begins with this byte begins a new text. `last_byte` is the
- * byte before the segment, even if that was encoded in an earlier call. */
+/* Restarts the sum if a segment that begins with this byte begins a new text. r->last_byte is the
+ * byte before the segment, even if that byte was encoded in an earlier call. */
 INLINE void run_restart(run *r, uint8_t first, const void *out)
 {
     if (restarts(r->m, r->last_byte, first)) run_set_sum(r, 0, out);

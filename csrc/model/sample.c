@@ -1,11 +1,12 @@
-/* sample.c - the public functions for samples, n-best and entropy of one document
+/* sample.c - the public functions for random paths, the n best paths and the entropy of one
+ * document
  *
  * The functions that return paths work on one complete document, whose paths are all in one
  * lattice. A model that restarts its sum divides a document into several texts, which have no
  * common lattice, so these functions reject it.
  *
  *     unitok_nbest           the n best paths, best first
- *     unitok_sample_paths    n paths, drawn independently or all different
+ *     unitok_sample_paths    n random paths, drawn independently or all distinct
  *     unitok_entropy         the entropy of the distribution over all paths, without drawing any */
 
 #include "model/sample.h"
@@ -65,7 +66,7 @@ struct unitok_paths {
     unitok_span *spans;
 };
 
-/* Paths are complete copies, so they stay valid after the scratch is reused or freed. */
+/* Paths are complete copies, so they remain valid after the scratch is reused or freed. */
 void unitok_paths_free(unitok_paths *paths)
 {
     if (!paths) return;
@@ -85,8 +86,8 @@ int64_t unitok_paths_get(const unitok_paths *paths, int64_t k, const unitok_span
     return paths->offsets[k + 1] - paths->offsets[k];
 }
 
-/* The maximum number of spans of all paths: an unknown character has up to three per byte. Byte
- * pieces of a compact space are three, and any other unknown byte is one. */
+/* The maximum number of spans of all paths. An unknown character has up to three spans per byte: a
+ * compact space becomes three byte pieces, and any other unknown byte becomes one. */
 static int64_t spans_capacity(const lattice_paths *found)
 {
     int64_t capacity = 1;
@@ -101,8 +102,8 @@ static int64_t spans_capacity(const lattice_paths *found)
     return capacity;
 }
 
-/* Converts paths to the public form; NULL if allocation fails. Spans refer to the document as the
- * caller has it, while tokens refer to the normalized text. */
+/* Converts paths to the public form; NULL if allocation fails. Spans refer to the caller's
+ * document, but tokens refer to the normalized text. */
 static unitok_paths *make_paths(const unitok_model *m, const document *d,
                                 const lattice_paths *found)
 {
@@ -117,7 +118,8 @@ static unitok_paths *make_paths(const unitok_model *m, const document *d,
         return NULL;
     }
     for (int64_t k = 0; k < found->n_paths; k++) {
-        /* Each path is written after the previous one, and its end is the start of the next. */
+        /* Each path is written after the previous one, so the end of a path is the start of the
+         * next. */
         int64_t at = paths->offsets[k];
         const token *tokens = found->tokens + found->offsets[k];
         at += spans_of_tokens(m, d, tokens, found->offsets[k + 1] - found->offsets[k],
@@ -129,7 +131,7 @@ static unitok_paths *make_paths(const unitok_model *m, const document *d,
     return paths;
 }
 
-/* The common start of the functions below: checks that the model has a lattice, opens the document
+/* The first step of all functions below: checks that the model has a lattice, opens the document
  * and clears `ret`. *ret is the scratch's own lattice, whose paths the caller converts before the
  * next call. */
 static int32_t open_lattice(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
@@ -146,7 +148,7 @@ static int32_t open_lattice(const unitok_model *m, unitok_scratch *s, const uint
     return code ? fail_memory(error) : UNITOK_OK;
 }
 
-/* The common end of these functions: converts the paths that were found, and always frees the
+/* The last step of these functions: converts the paths that were found, and always frees the
  * document. `ok` is 0 if allocation failed during the search. */
 static int32_t close_lattice(const unitok_model *m, lattice_work *work, document *d, int ok,
                              unitok_paths **ret, unitok_error *error)
@@ -158,8 +160,8 @@ static int32_t close_lattice(const unitok_model *m, lattice_work *work, document
     return UNITOK_OK;
 }
 
-/* The best path as encoding finds it, so that the first of the n best paths and the encoder's path
- * never differ by rounding. Its score is 0, as in sentencepiece. */
+/* Adds the path that the encoder finds, so that the best path for n = 1 and the encoder's path
+ * never differ through rounding. Its score is 0, as in sentencepiece. */
 static int find_best(const unitok_model *m, unitok_scratch *s, const document *d,
                      lattice_paths *paths)
 {
@@ -214,7 +216,7 @@ int32_t unitok_sample_paths(const unitok_model *m, unitok_scratch *s,
     return close_lattice(m, work, &d, ok, ret, error);
 }
 
-/* The sampler's forward sums give the entropy in the same pass, so no path is listed. */
+/* The sampler's pass over the text gives the entropy along with the sums, so no path is listed. */
 int32_t unitok_entropy(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                        int64_t n_bytes, double alpha, double *ret, unitok_error *error)
 {

@@ -2,8 +2,8 @@
  *
  * A scratch is made for one model and used by one thread at a time. The memo is its largest part,
  * and is allocated zeroed: a slot of zeros holds no segment, because the length of a segment is
- * part of its key. The operating system provides zeroed pages only when they are first touched, so
- * a scratch for one short text costs little. */
+ * part of its key. The operating system provides the zeroed pages only when they are first touched,
+ * so a scratch for one short text costs little. */
 
 #include "model/scratch.h"
 
@@ -38,7 +38,7 @@ token *scratch_tokens(unitok_scratch *s, int64_t n)
     return p;
 }
 
-/* Allocates an empty memo, in huge pages if it has several megabytes; 0 if that fails. */
+/* Allocates an empty memo, in huge pages if it takes several megabytes. Returns 0 if that fails. */
 static int memo_new(const id_width *width, int bits, int long_bits, memo *ret)
 {
     int64_t n_bytes = (width->short_bytes << bits) + (width->long_bytes << long_bits),
@@ -64,8 +64,8 @@ void scratch_grow_memo(unitok_scratch *s)
     *now = larger;
 }
 
-/* The model must be complete, because the width and the number of the memo's entries depend on its
- * encoder. After a failure unitok_scratch_free frees what has been allocated. */
+/* The model must be complete, because the width and the number of the memo's entries depend on the
+ * model's encoder. After a failure unitok_scratch_free frees what has been allocated. */
 unitok_scratch *unitok_scratch_new(const unitok_model *m)
 {
     unitok_scratch *s = m->info.is_complete ? mem_zalloc(1, sizeof *s) : NULL;

@@ -19,20 +19,20 @@ struct unitok_scratch {
     memo memo; /* its entries have the width of the model's ids */
     memo_use memo_use;
     uint16_t cuts[CUT_CHUNK_BYTES + CUT_READ_BEYOND];
-    /* a copy of the end of the text, padded for reads past it */
+    /* a copy of the end of the text, padded for reads past the end */
     uint8_t tail[CUT_CHUNK_BYTES + CUT_READ_BEYOND];
     uint8_t *buffer; /* normalized text that is not encoded yet */
     int64_t buffer_bytes;
-    token *tokens; /* of one long segment */
+    token *tokens; /* the tokens of one long segment */
     int64_t tokens_capacity;
     void *state; /* private to the kind; NULL if it needs none */
 };
 
-/* Enlarges a small memo that has missed often. Without memory for that, it stays as it is. */
+/* Enlarges a small memo that has missed often. If allocation fails, the memo stays as it is. */
 void scratch_grow_memo(unitok_scratch *s);
 
-/* Grows s->buffer for `held` bytes of normalized text and at least as many more; 0 if allocation
- * fails. */
+/* Grows s->buffer for `held` bytes of normalized text and at least as many more. Returns 0 if
+ * allocation fails. */
 int scratch_buffer(unitok_scratch *s, const unitok_normalizer *normalizer, int64_t held);
 
 /* Returns an array of at least n tokens; NULL if allocation fails. */

@@ -6,9 +6,9 @@
  *     ID           uint16_t or uint32_t
  *
  * Unigram adds scores over a complete text and rounds at every step, so the path through a segment
- * can depend on the sum S before it. Bits 4..15 of a memo entry's word therefore store a limit: its
- * path is certain for every S with a smaller unigram_steps(S) (unigram_dp.h has the proof). For
- * other sums the segment is encoded again from S.
+ * can depend on the sum S before it. Bits 4..15 of a memo entry's word therefore store a limit: the
+ * entry's path is certain for every S with a smaller unigram_steps(S) (unigram_dp.h contains the
+ * proof). For other sums the segment is encoded again from S.
  *
  * S itself is computed lazily, from the ids written so far, whose scores are known:
  *
@@ -16,10 +16,10 @@
  *            these are in `sum` ───┘ summed                  └ out            └ out + AHEAD_IDS
  *
  * An id adds at most largest_step to |S|, which bounds S for the next ids: an entry that is valid
- * after the last of them is valid before it, so the loop of hits compares one integer. Only if the
+ * after all of them is also valid before, so the loop of hits compares one integer. Only if the
  * bound does not validate an entry are the scores of the ids from `summed` on added, one by one, as
- * in the reference. If every hit added its scores, the branches of the loop would wait for the sum:
- * 25 to 40 % of the time for English.
+ * in the reference. If every hit added its scores, the branches of the loop would wait for the sum,
+ * which would take 25 to 40 % of the time for English.
  *
  * There are six cases for a segment. The first is by far the most frequent, and the loop contains
  * nothing else:
@@ -68,7 +68,7 @@ static int64_t NAME(emit)(const unitok_model *m, const uint8_t *segment, const t
     return out - (ID *)ids;
 }
 
-/* The automaton writes 32-bit ids, whatever the width of the model's. */
+/* The automaton writes 32-bit ids, whatever the width of the model's ids. */
 static void NAME(put)(const uint32_t *from, int64_t n, void *ids)
 {
     for (int64_t k = 0; k < n; k++) ((ID *)ids)[k] = (ID)from[k];
@@ -106,8 +106,8 @@ INLINE uint32_t NAME(least_word)(const run *r, const ID *out, int64_t n_ahead)
 }
 
 /* Whether an entry with this word is valid at `out`. The bound on the sum is nearly always
- * sufficient; the sum itself is computed only if it is not. After catch_up the bound is the sum
- * itself, so the second comparison is exact. */
+ * sufficient; only if it is not, the sum itself is computed. After catch_up, the bound equals the
+ * sum, so the second comparison is exact. */
 static int NAME(is_valid)(run *r, uint32_t word, const ID *out)
 {
     if (word >= NAME(least_word)(r, out, 0)) return 1;
@@ -116,8 +116,8 @@ static int NAME(is_valid)(run *r, uint32_t word, const ID *out)
 }
 
 /* least_word for the next AHEAD_IDS ids. Computes the sum itself if the bound has become too large
- * to validate entries. FAR_WORD prevents a bound that has grown for a long time from sending every
- * segment to encode_short. */
+ * to validate entries. The comparison with FAR_WORD prevents a bound that has grown for a long time
+ * from sending every segment to encode_short. */
 static uint32_t NAME(look_ahead)(run *r, const ID *out)
 {
     uint32_t least = NAME(least_word)(r, out, AHEAD_IDS);
@@ -127,8 +127,8 @@ static uint32_t NAME(look_ahead)(run *r, const ID *out)
 }
 
 /* Most texts have no adjacent unknown ids, so a pass without branches checks this first. The sum
- * must include the ids that are removed. `last_unknown` carries the last id of a part to the first
- * of the next, so runs are merged across parts, too. */
+ * must include the ids that are removed. `last_unknown` tells the next part whether this part ends
+ * with an unknown id, so runs are merged across parts, too. */
 static int64_t NAME(merge_unknown)(run *r, void *all, int64_t n)
 {
     ID *ids = all, unknown = (ID)r->m->unknown_id;
@@ -230,11 +230,12 @@ INLINE void NAME(exchange)(NAME(short_entry) *slot, memo_short_key key, const ui
 
 /* Encodes a segment of up to MEMO_SHORT_BYTES whose slot holds another segment, or is not valid for
  * this running sum. A model without scores calls this only if the key differs, because every entry
- * is valid for it. If the slot says so, the ids are in the long table.
+ * is valid for it. If the slot has the mark MEMO_ELSEWHERE, the ids are in the long table.
  *
- * With a pattern, the entry that a new segment replaces moves to the neighbour. So two segments that
- * share a slot seldom replace each other, and the loop of hits still reads one entry. This makes warm
- * text 15 to 20 % faster. Models without a pattern miss more cheaply and gain nothing. */
+ * With a pattern, the entry that a new segment replaces moves to the neighbour. So two segments
+ * that share a slot seldom replace each other, and the loop of hits still reads one entry. With
+ * this, warm text is encoded 15 to 20 % faster. In models without a pattern, misses cost less, and
+ * there is nothing to gain. */
 static NOINLINE int64_t NAME(encode_short)(run *r, NAME(short_entry) *slot, NAME(long_entry) *longs,
                                            memo_short_key key, const uint8_t *segment,
                                            int64_t n_bytes, ID *ids)
@@ -289,12 +290,12 @@ INLINE void NAME(prefetch)(const NAME(short_entry) *shorts, int bits, const uint
  * compare, copy a fixed number of ids, advance by the count. Everything else is behind a branch
  * that is seldom taken, in functions that are not inlined.
  *
- * The table of a model with a pattern exceeds the L2 cache, because its texts have more different
- * segments. So the slots of a batch of segments are computed and prefetched one batch ahead, because
- * by itself the processor fetches nothing beyond the next mispredicted branch. Warm English is encoded
- * 25 % faster with 2^18 entries and prefetching than with 2^16 and without, and another 15 % faster if
- * the batch is the next one, not the current one. The first 15 bytes of a longer segment choose a slot
- * that is then not used. */
+ * The table of a model with a pattern exceeds the L2 cache, because its texts contain more distinct
+ * segments. So the slots are computed and prefetched one batch of segments ahead: by itself, the
+ * processor fetches nothing beyond the next mispredicted branch. Warm English is encoded 25 %
+ * faster with 2^18 entries and prefetching than with 2^16 and without, and another 15 % faster if
+ * the prefetched batch is the next one, not the current one. For a longer segment, the first 15
+ * bytes select a slot, which is then not used. */
 INLINE int64_t NAME(encode_between)(run *r, const uint8_t *text, const uint16_t *cuts,
                                     int64_t n_cuts, ID *ids, int sums, int can_restart,
                                     int prefetches, int bits)

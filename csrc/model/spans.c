@@ -1,4 +1,4 @@
-/* spans.c - encodes one document with the span of every token, without cuts and memo
+/* spans.c - encodes one document with the span of every token, without cuts or the memo
  *
  * Spans are usually requested for single documents, so this path is simple rather than fast. The
  * document is normalized in one call and encoded as one text, and every token is mapped back to its
@@ -24,9 +24,9 @@ void document_free(document *d)
     memset(d, 0, sizeof *d);
 }
 
-/* Normalizes twice, first to learn the size: a document is not kept long, and guessing would waste
- * memory for long ones. The size is checked again after normalization, which can make a text
- * longer. */
+/* Normalizes twice, the first time only to find the size: a document is not kept for long, and
+ * guessing the size would waste memory for long ones. The size is checked again after
+ * normalization, which can make a text longer. */
 int document_open(const unitok_model *m, const uint8_t *text, int64_t n_bytes, document *d)
 {
     memset(d, 0, sizeof *d);
@@ -50,8 +50,8 @@ int document_open(const unitok_model *m, const uint8_t *text, int64_t n_bytes, d
 
 /* ---------------------------------------------------------------------------------- tokens ---- */
 
-/* Where the tokens of a document become spans. It remembers three positions at once, because each
- * token has a size in all three forms of the text. */
+/* The conversion of the tokens of a document into spans. It tracks three positions at once, because
+ * each token has a size in all three forms of the text. */
 typedef struct sink {
     const unitok_model *m;
     const document *d;
@@ -77,7 +77,7 @@ static int put_span(sink *s, int64_t id, int64_t begin, int64_t end, int64_t pie
     return 1;
 }
 
-/* Encodes the next n_bytes of the document, which are unknown, as byte pieces up to s->piece_at. As
+/* Adds byte pieces for the next n_bytes of the document, which are unknown, up to s->piece_at. As
  * in SentencePiece, all but the last have empty spans. The last byte piece of a character takes its
  * span, so that the spans of a document cover it exactly once. */
 static int put_bytes(sink *s, const uint8_t *text, int64_t n_bytes, int64_t piece_at)
@@ -105,8 +105,8 @@ static int put_token(sink *s, int32_t id, int64_t n_bytes)
     s->piece_at += n_bytes;
     for (int64_t i = 0; i < n_bytes && s->m->compact; i++)
         s->piece_at += text[i] == SPACE_BYTE ? 2 : 0;
-    /* Three cases: an unknown character as byte pieces, an unknown character after another one,
-     * whose span grows, and everything else. */
+    /* Three cases: an unknown character that becomes byte pieces; an unknown character after
+     * another one, whose span grows; and everything else. */
     int is_unknown = id == TOKEN_UNKNOWN, was_unknown = s->last_unknown;
     s->last_unknown = is_unknown;
     if (is_unknown && s->m->flags & UNITOK_BYTE_FALLBACK) return put_bytes(s, text, n_bytes, begin);
@@ -140,8 +140,9 @@ int64_t spans_of_tokens(const unitok_model *m, const document *d, const token *t
 
 /* -------------------------------------------------------------------------------- Encoding ---- */
 
-/* Encodes a part of the document that is a separate text, because the sum restarts where it begins.
- * Its tokens count from its own start, which is s->at. Returns 0 or an ENCODE_ code. */
+/* Encodes a part of the document that is a separate text, because the sum restarts where the part
+ * begins. The ends of its tokens count from its own start, which is s->at. Returns 0 or an ENCODE_
+ * code. */
 static int put_part(sink *s, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes)
 {
     const model_kind *kind = s->m->kind;
@@ -150,8 +151,8 @@ static int put_part(sink *s, unitok_scratch *scratch, const uint8_t *text, int64
     return n < 0 ? ENCODE_NO_MEMORY : put_tokens(s, tokens, n) ? 0 : ENCODE_CAPACITY;
 }
 
-/* Parts after which the sum restarts are encoded one after another; their tokens are the same as if
- * each were a document. */
+/* The parts between restarts of the sum are encoded one after another; their tokens are the same as
+ * if each part were a document. */
 int64_t unitok_encode_spans(const unitok_model *m, unitok_scratch *scratch, const uint8_t *text,
                             int64_t n_bytes, unitok_span *spans, int64_t capacity)
 {

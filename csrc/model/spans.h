@@ -3,7 +3,7 @@
 
 #include "model/run.h"
 
-/* text is the document or its normalized form; see space.h. */
+/* `text` is the document or its normalized form, compact if the model is (space.h). */
 typedef struct document {
     const uint8_t *text;
     int64_t n_bytes;

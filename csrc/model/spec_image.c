@@ -68,8 +68,8 @@ static spec_layout lay_out(const spec_header *h, uint64_t n_pattern_bytes)
 
 /* -------------------------------------------------------------------------------- Building ---- */
 
-/* A spec may omit scores, types, charsmap and surface. The image stores scores of 0 and normal
- * types for missing ones, and a size of 0 for a missing charsmap or surface. Offsets are stored
+/* A spec may omit scores, types, charsmap and surface. For missing scores the image stores zeros,
+ * for missing types NORMAL, and for a missing charsmap or surface a size of 0. Offsets are stored
  * relative to the first piece, because the spec's data need not begin with it. */
 int32_t spec_image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes,
                          unitok_error *error)
@@ -117,7 +117,8 @@ int32_t spec_image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_
 
 /* --------------------------------------------------------------------------------- Opening ---- */
 
-/* Returns the size of the pattern; 0 if there is no pattern, or the image ends before its size. */
+/* Returns the size of the pattern; 0 if there is no pattern, or if the image ends before the field
+ * with the size. */
 static uint64_t pattern_bytes(const spec_header *h)
 {
     uint64_t n = 0, at = lay_out(h, 0).pattern;

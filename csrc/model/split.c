@@ -13,16 +13,16 @@
 #include "model/kind.h"
 #include "text/normalize.h"
 
-/* how much text on each side is examined to decide whether a candidate is a split */
+/* how many bytes on each side are examined to decide whether a candidate is a split */
 #define CONTEXT_BYTES 64
 #define BUFFER_BYTES 4096
 #define SPLIT_TRIES 256
-#define SPLIT_BYTES 2048 /* how far from the end to search */
+#define SPLIT_BYTES 2048 /* how many bytes from the end are searched */
 
 /* Whether there is a cut between the normalized text[begin..at) and text[at..end). No key or symbol
  * of the normalizer spans any of the three positions. Returns 0 after a space, which normalization
- * may remove. The two sides are normalized with one state, as they would be for encoding, and the
- * end of the first must be a cut. */
+ * may remove. The two sides are normalized with one state, as they would be for encoding, and there
+ * must be a cut at the end of the first. */
 static int cut_between(const unitok_model *m, const uint8_t *text, int64_t begin, int64_t at,
                        int64_t end)
 {
@@ -51,7 +51,7 @@ static int64_t split_normalized(const unitok_model *m, const uint8_t *text, int6
     text += start;
     int64_t end = unitok_normalize_split(n, text, n_bytes - start), at = end;
     /* Candidates are tried from the end, so that as much text as possible is encoded now. Each is
-     * checked with CONTEXT_BYTES on each side, or fewer at the ends. */
+     * checked with CONTEXT_BYTES bytes on each side, or fewer at the ends of the text. */
     for (int tries = 0; tries < SPLIT_TRIES && at > 0; tries++) {
         int64_t begin = at > CONTEXT_BYTES ? unitok_normalize_split(n, text, at - CONTEXT_BYTES)
                                            : 0;
@@ -64,8 +64,8 @@ static int64_t split_normalized(const unitok_model *m, const uint8_t *text, int6
     return 0;
 }
 
-/* Even if a text has no cut, as when one letter is repeated, a greedy encoder can tell how much of it
- * is settled. */
+/* Even if a text has no cut, as when one letter is repeated, a greedy encoder can determine how
+ * much of it is settled. */
 int64_t unitok_split(const unitok_model *m, const uint8_t *text, int64_t n_bytes)
 {
     if (m->is_whole || !m->info.is_complete) return 0;

@@ -20,7 +20,7 @@
 
 enum { STATE_VERSION = 1, IS_STARTED = 1, IS_AFTER_SPACE = 2, LAST_UNKNOWN = 4 };
 
-/* Both numbers count text that has been read, so no valid state reaches these limits. */
+/* Both fields count bytes of text read so far, so no valid state reaches these limits. */
 #define HELD_BYTES_LIMIT (INT64_C(1) << 40)
 #define POSITION_LIMIT (INT64_C(1) << 62)
 
@@ -63,8 +63,8 @@ static int read_state(const uint8_t *bytes, unitok_state *ret)
     return 1;
 }
 
-/* The bytes come from a file and may be damaged. Values out of range are rejected here, because they
- * would overflow later sums. *ret is set only if the state is valid. */
+/* The bytes come from a file and may be damaged. Values out of range are rejected here, because
+ * later additions would overflow. *ret is set only if the state is valid. */
 int32_t unitok_state_load(const uint8_t *bytes, int64_t n_bytes, unitok_state *ret,
                           unitok_error *error)
 {
