@@ -1,11 +1,12 @@
-/* added_tokens.c - finds the added tokens of a tokenizer.json in texts, as Hugging Face's library does
+/* added_tokens.c - finds the added tokens of a tokenizer.json in texts, as Hugging Face's
+ * tokenizers does
  *
  *     text      hello   <mask> world</s>          <mask> strips the spaces on its left
  *     sections  hello | ␣␣<mask> | ␣world | </s>
  *     given     -1      50264      -1       2
  *
  * Matches are found from left to right. At each position the longest token matches, and the search
- * resumes after it, regardless of how the token's flags affect the match:
+ * resumes after that token, regardless of how its flags affect the match:
  *
  *     SPECIAL       the match is ignored if special tokens are hidden
  *     SINGLE_WORD   the match is ignored if a word character precedes or follows it
@@ -39,9 +40,9 @@ struct unitok_finder {
     uint8_t begins[256]; /* whether a token begins with this byte */
     int64_t longest;     /* bytes of the longest token */
     int strips;          /* whether a token has the flag LSTRIP or RSTRIP */
-    int n_pairs;         /* 0: too many, use `begins` */
+    int n_pairs;         /* 0: there are too many pairs; `begins` is used instead */
     struct {
-        uint8_t first, second, any; /* any: 0xFF if any second byte is possible */
+        uint8_t first, second, any; /* any: 0xFF if the second byte can be any byte */
     } pairs[PAIRS_MAX];
 };
 
@@ -212,7 +213,7 @@ typedef struct sections {
     const unitok_finder *f;
     const uint8_t *data;
     int64_t n_bytes;   /* of all items */
-    int64_t candidate; /* the next position where a token may begin */
+    int64_t candidate; /* the next position at which a token may begin */
     int hide_special;
     int64_t *offsets, *given, n, capacity;
 } sections;
@@ -226,8 +227,8 @@ static void put_section(sections *s, int64_t begin, int64_t given)
     s->n++;
 }
 
-/* Whether the match of a token with these flags at data[start..stop), in the item data[begin..end),
- * is used. */
+/* Whether a match at data[start..stop), in the item data[begin..end), counts for a token with these
+ * flags. */
 static int is_used(const sections *s, uint8_t flags, int64_t begin, int64_t start, int64_t stop,
                    int64_t end)
 {
@@ -294,7 +295,8 @@ int32_t unitok_finder_matches(const unitok_finder *f, const uint8_t *data, int64
 }
 
 /* A token that ends or begins at text[at] counts, because its flags may examine or strip the character
- * on the other side. A token further away strips nothing across `at` unless text[at - 1] is a space. */
+ * on the other side. A token further away strips nothing across position `at`, unless text[at - 1]
+ * is a space. */
 int32_t unitok_finder_reaches(const unitok_finder *f, const uint8_t *text, int64_t n_bytes,
                               int64_t at)
 {

@@ -10,7 +10,8 @@ void char_set_free(char_set *set)
     memset(set, 0, sizeof *set);
 }
 
-/* Walks the borders of both sets in order; the result has a border wherever membership changes. */
+/* Walks the borders of both sets in order. The result has a border wherever its membership
+ * changes. */
 int char_set_combine(char_set *a, const char_set *b, int which)
 {
     int32_t n = 0, i = 0, j = 0, capacity = a->n_borders + b->n_borders + 2;

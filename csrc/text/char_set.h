@@ -19,7 +19,7 @@ typedef struct char_set {
     int32_t capacity;
 } char_set;
 
-/* Which code points char_set_combine keeps: bit is_in_a + 2 * is_in_b. */
+/* Which code points char_set_combine keeps: bit is_in_a + 2 * is_in_b is set if it keeps those. */
 enum {
     CHAR_SET_UNION = 0xE,
     CHAR_SET_INTERSECTION = 0x8,
@@ -29,7 +29,7 @@ enum {
 
 void char_set_free(char_set *set);
 
-/* Replaces *a with its combination with b. O(borders of both). */
+/* Replaces *a with the combination of *a and b. O(borders of both). */
 int char_set_combine(char_set *a, const char_set *b, int which);
 
 /* Adds the code points first..last. */

@@ -44,7 +44,7 @@ INLINE void list_child(const charsmap *m, uint32_t at, charsmap_tree *tree)
 }
 
 /* Checks that every offset stays inside the array and that every unit with `leaf` has a replacement,
- * even in units that no walk reaches, because sentencepiece rejects those too. Also lists the
+ * even where no walk reaches the unit, because sentencepiece checks those units too. Also lists the
  * children of every base. */
 static int32_t check_units(const charsmap *m, charsmap_tree *tree, unitok_error *error)
 {
@@ -113,13 +113,13 @@ INLINE void count_replacement(charsmap *m, int32_t length)
 typedef struct frame {
     uint32_t base;
     uint32_t child; /* the next child to visit; 0: none */
-    int32_t height; /* of the highest child so far */
+    int32_t height; /* the height of the highest child so far */
 } frame;
 
 #define ON_THE_WAY (-1)
 
-/* Fills heights, inner, and the fields of *m about keys and replacements. Returns 0 if the trie has a
- * cycle, or a branch that does not lead to a key. */
+/* Fills heights, inner, and the fields of *m that describe keys and replacements. Returns 0 if the
+ * trie contains a cycle, or a branch that does not lead to a key. */
 static int measure_keys(charsmap *m, charsmap_tree *tree, const int32_t *lengths, frame *stack,
                         uint8_t *inner)
 {
@@ -158,9 +158,9 @@ static int measure_keys(charsmap *m, charsmap_tree *tree, const int32_t *lengths
 /* ------------------------------------------------------------------------ Useless branches ---- */
 
 /* Marks in is_useful the bases from which a key can be reached, from the leaves upwards. owners and
- * others list the units of each base, as 1 + the unit; queue has capacity for every base. The
- * root is not a child of any base: no key passes through it again, although a NUL in a text may lead
- * there. */
+ * others list the units of each base, as 1 + the unit; queue has capacity for every base. The root
+ * is not listed as a child of any base: no key passes through it again, although a NUL in a text
+ * may lead there. */
 static void mark_useful(const charsmap *m, uint32_t *owners, uint32_t *others, uint32_t *queue,
                         uint8_t *is_useful)
 {
@@ -245,8 +245,8 @@ int32_t charsmap_open(const uint8_t *blob, int64_t n_bytes, charsmap_tree *tree,
     memset(tree, 0, sizeof *tree);
     int32_t status = take_apart(blob, n_bytes, &m, error);
     if (status) return status;
-    /* A single block, because malloc would return several to the system and request them again at
-     * each opening. */
+    /* All arrays are in a single block: malloc would return several blocks to the system and
+     * request them again at each opening. */
     size_t n = (size_t)m.n_units, n_lengths = (size_t)m.n_replacement_bytes;
     tree->first = mem_alloc(n * (3 * sizeof(uint32_t) + sizeof(frame)) +
                             n_lengths * sizeof(int32_t));
@@ -255,7 +255,7 @@ int32_t charsmap_open(const uint8_t *blob, int64_t n_bytes, charsmap_tree *tree,
     tree->next = (uint32_t *)(tree->heights + n);
     frame *stack = (frame *)(tree->next + n);
     int32_t *lengths = (int32_t *)(stack + n);
-    memset(tree->first, 0, 2 * n * sizeof *tree->first); /* and heights */
+    memset(tree->first, 0, 2 * n * sizeof *tree->first); /* and of heights */
     status = check_units(&m, tree, error);
     if (!status) status = measure(&m, tree, lengths, stack, inner, error);
     if (!status) *ret = m;

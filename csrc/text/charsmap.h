@@ -10,9 +10,9 @@
  *
  * From the unit at index i, the next byte c leads to the unit at i XOR offset XOR c, if the label of
  * that unit is c. If `leaf` is set, a key ends here, and the unit of its replacement is at i XOR
- * offset. The root is unit 0. Equal branches may be shared, so the units form a graph. In a hostile
- * file, branches may be shared so often that the number of keys is astronomical, so no function here
- * enumerates the keys. charsmap_open checks that every step stays inside the array and that keys are
+ * offset. The root is unit 0. Equal branches may be shared, so the units form a graph. No function
+ * here enumerates the keys, because a hostile file can share branches so often that their number is
+ * astronomical. charsmap_open checks that every step stays inside the array and that keys are
  * finite (no unit that leads to a key is part of a cycle).
  */
 #pragma once
@@ -54,7 +54,7 @@ INLINE int64_t charsmap_match(const charsmap *m, const uint8_t *text, int64_t n_
     uint32_t base = charsmap_base(0, m->units[0]);
     int64_t length = 0;
     int n_keys = 0;
-    /* this also ends a walk in a cycle without keys */
+    /* also ends a walk in a cycle without keys */
     if (n_bytes > m->max_key_bytes) n_bytes = m->max_key_bytes;
     for (int64_t i = 0; i < n_bytes; i++) {
         uint32_t at = base ^ text[i], unit = m->units[at];

@@ -12,7 +12,7 @@
 
 /* ------------------------------------------------------------------------------------ SSE2 ---- */
 
-/* The bits of x that are in `bits`, for each byte. */
+/* The bits of each byte of x that are set in `bits`. */
 INLINE __m128i only_sse2(__m128i x, int bits)
 {
     return _mm_and_si128(x, _mm_set1_epi8((char)bits));
@@ -29,8 +29,9 @@ INLINE __m128i pick_sse2(__m128i mask, __m128i a, __m128i b)
     return _mm_or_si128(_mm_and_si128(mask, a), _mm_andnot_si128(mask, b));
 }
 
-/* Sixteen bytes at a time. a, b and c hold the text from this byte on, from the next and from the one
- * after that, so each position has all bytes of a character that may begin there:
+/* Sixteen bytes at a time. a, b and c hold the text from this byte on, from the next byte on, and
+ * from the byte after that, so each position has the three bytes of a character that may begin
+ * there:
  *
  *     text      C3 A9 | E3 81 AB | 74
  *     two       x                           a leads two bytes and b continues
@@ -103,7 +104,7 @@ int64_t code_points_sse2(const uint8_t *text, int64_t n_bytes, uint16_t *symbols
 
 #define AVX512 "avx512f,avx512dq,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt,bmi,bmi2"
 
-/* The bits of x that are in `bits`, for each byte. */
+/* The bits of each byte of x that are set in `bits`. */
 TARGET(AVX512) INLINE __m512i only(__m512i x, int bits)
 {
     return _mm512_and_si512(x, _mm512_set1_epi8((char)bits));

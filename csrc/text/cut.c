@@ -9,13 +9,14 @@
 
 /* ------------------------------------------------------------------------- Pair and window ---- */
 
-/* Records the border before piece[i]. Returns 1 if this sets the bit of a new window.
+/* Records that a piece contains the border before piece[i]. Returns 1 if this sets the bit of a new
+ * window.
  *
  *     piece     E6 9D B1 | E4 BA AC        the border before E4: both characters are in the piece,
  *               \__ window of 3 + 3 __/    so the window's bit is set and the pair is CUT_WINDOW
  *
- * If the window extends beyond the piece, or this pair has no window, the pair alone must decide. It
- * becomes CUT_NEVER, and stays so regardless of other pieces. */
+ * If the window extends beyond the piece, or this pair has no window, the pair alone must decide:
+ * it becomes CUT_NEVER, and remains so regardless of other pieces. */
 static int mark(cut_table *t, const uint8_t *piece, int64_t i, int64_t n_bytes)
 {
     uint8_t before = piece[i - 1], after = piece[i];
@@ -38,11 +39,11 @@ static int mark(cut_table *t, const uint8_t *piece, int64_t i, int64_t n_bytes)
 
 typedef struct row {
     uint64_t after[4];  /* the bytes that may follow, one bit each */
-    uint64_t before[4]; /* the bytes merged into this row */
+    uint64_t before[4]; /* the first bytes merged into this row */
     int32_t n_before;
     /* only in plane 0, by the byte that follows: all ones if it may follow, else 0 */
     uint32_t joins[128];
-    uint32_t weights[128]; /* the cost of joining it to the bytes `before`; 0 if it may follow */
+    uint32_t weights[128]; /* the cost of joining a byte to `before`; 0 if it may follow */
 } row;
 
 /* The weight of a pair of ASCII bytes: about how often it occurs in text. */
@@ -62,9 +63,9 @@ static uint32_t pair_weight(int a, int b)
 
 INLINE int is_of_newline(const row *r) { return (int)(r->before['\n' >> 6] >> ('\n' & 63)) & 1; }
 
-/* Returns the total weight (in plane 1, the number) of the pairs that no piece contains but that
- * merging the two rows would join. If cuts after newlines are forced, they must not be lost, so the
- * row of the newline is never merged. */
+/* Returns the total weight (in plane 1, the number) of the pairs that no piece contains, but that
+ * would be joined if the two rows were merged. If cuts after newlines are forced, they must not be
+ * lost, so the row of the newline is never merged. */
 static uint32_t merge_cost(const row *a, const row *b, int plane, int32_t flags)
 {
     if (flags & CUT_AFTER_NEWLINE && (is_of_newline(a) || is_of_newline(b))) return UINT32_MAX;
@@ -82,8 +83,8 @@ static uint32_t merge_cost(const row *a, const row *b, int plane, int32_t flags)
     return (uint32_t)(a_gains * a->n_before + b_gains * b->n_before);
 }
 
-/* Fills a row for each byte that is the first of joined pairs in `plane`. Returns the number of
- * rows. */
+/* Fills a row for each byte that is the first byte of a joined pair in `plane`. Returns the number
+ * of rows. */
 static int plane_rows(const cut_table *t, int plane, row *rows)
 {
     int n = 0;
@@ -186,11 +187,11 @@ static int build_planes(cut_table *t, int32_t flags)
     return ok;
 }
 
-/* Chooses the bytes before which an exact check is worth its time if plane 1 reports "joined": those
- * for which plane 1 is often wrong, and those with few windows compared with their pairs, because
- * most of their characters are then not joined. With a pattern, others have been chosen already, and
- * only bytes from first_byte on are considered here, because letters of alphabets are usually joined.
- * A wrong choice costs time but never changes an id. */
+/* Chooses the bytes before which an exact check is worth its time if plane 1 reports "joined":
+ * those for which plane 1 is often wrong, and those with few windows in proportion to their pairs,
+ * most of whose characters are therefore not joined. If there is a pattern, other bytes have been
+ * chosen already, and only bytes from first_byte on are considered here, because letters of
+ * alphabets are usually joined. A wrong choice costs time but never changes an id. */
 static void build_look(cut_table *t, const int32_t n_windows[256], int first_byte)
 {
     for (int b = first_byte; b < 256; b++) {
@@ -231,7 +232,7 @@ static void build_kinds(cut_table *t)
                 t->kind_before[kind_of(b)] |= (uint8_t)(1 << kind_of(a));
 }
 
-/* Applies the flags, once all pieces are marked. */
+/* Applies the flags, after all pieces have been entered. */
 static void force(cut_table *t, int32_t flags)
 {
     t->kind_before[AFTER_NEWLINE_AT] = (flags & CUT_AFTER_NEWLINE) != 0;
@@ -290,8 +291,9 @@ int cut_build_pattern(cut_pieces pieces, cut_pieces unmerged, const pattern *pat
 
 /* ----------------------------------------------------------------------------------- scans ---- */
 
-/* The reference for all scans: exact at every position. The others may differ only by reporting a
- * position as joined when it is not, which makes segments longer but does not change any id. */
+/* The reference for all scans: exact at every position. The others may differ from it only by
+ * reporting a position as joined when it is not, which makes segments longer but does not change
+ * any id. */
 static int64_t cut_scan_portable(const cut_table *t, const uint8_t *text, int64_t n_bytes,
                                  uint16_t *cuts)
 {

@@ -1,10 +1,11 @@
 /* cut.h - where a text can be cut: between two bytes that no piece contains side by side
  *
  * If no piece contains x[i-1] directly followed by x[i], then no token can span position i,
- * regardless of the surrounding text. Greedy, Viterbi and merge encoders give exactly the same tokens
- * if the two sides are encoded independently. The table can be computed for any vocabulary. It may
- * report a position as joined when it is not, which only makes segments longer; it never reports a
- * joined position as a cut. Cuts forced by flags are exact in every layer.
+ * regardless of the surrounding text. Greedy, Viterbi and merge encoders give exactly the same
+ * tokens if the two sides are encoded independently. Cuts are found with a table, which can be
+ * computed for any vocabulary. The table may report a position as joined when it is not, which only
+ * makes segments longer; it never reports a joined position as a cut. Cuts forced by flags are
+ * exact in every layer.
  *
  * Each layer is exact or errs towards "joined":
  *
@@ -26,14 +27,15 @@
  *            table are merged, least harmful first, until 8 are left, which gives a superset of the table. A merge does
  *            little harm if the pairs that it joins are rare in text (pair_weights.h).
  *
- *   kinds    The same for SSE2, which has no byte lookup but can compare: seven fixed kinds of ASCII bytes, and which
- *            kinds may precede each.
+ *   kinds    The same for SSE2, which has no byte lookup but can compare: seven fixed kinds of
+ *            ASCII bytes, and the kinds that may precede each.
  *
  * A pre-tokenizer pattern (pattern.h) can both add and prevent cuts. Between two characters there is a cut for any
  * vocabulary if a piece of the pattern always ends there (PATTERN_CUT), and no cut if dividing the text there may
  * change the pieces (PATTERN_BOUND). Otherwise (PATTERN_FREE) the layers above decide. For ASCII pairs this is settled
- * when the table is built. A byte >= 0x80 occurs in many characters; if they disagree, CUT_CLASSES is added to the
- * pair's code, and the classes of the two characters decide.
+ * when the table is built. A byte >= 0x80 occurs in many characters; if the pattern treats these
+ * differently, CUT_CLASSES is added to the pair's code, and the classes of the two characters
+ * decide.
  */
 #pragma once
 
@@ -42,9 +44,9 @@
 
 enum { CUT_HERE = 0, CUT_WINDOW = 1, CUT_NEVER = 2, CUT_CLASSES = 4 };
 
-/* Exact checks that are worth their time. LOOK_WINDOW: after a byte >= 0x80, the window alone
- * decides, because no such pair is CUT_NEVER. LOOK_PAIR: the pair table decides, then the window.
- * LOOK_ASCII: as LOOK_PAIR, but after ASCII. */
+/* The exact checks that are worth their time before a byte. LOOK_WINDOW: after a byte >= 0x80, the
+ * window alone decides, because no such pair is CUT_NEVER. LOOK_PAIR: after a byte >= 0x80, first
+ * the pair table decides, then the window. LOOK_ASCII: the same after an ASCII byte. */
 enum { LOOK_ASCII = 0x20, LOOK_PAIR = 0x40, LOOK_WINDOW = 0x80 };
 
 #define CUT_PLANES 2
@@ -66,8 +68,8 @@ enum {
 #define CUT_WINDOW_BITS 19
 #define CUT_EDGES 4096
 #define CUT_UNMERGED_BITS 16
-enum { CUT_EDGE_FIRST = 1, CUT_EDGE_LAST = 2 }; /* of an unmerged piece */
-#define CUT_WINDOW_BYTES 3                      /* how far a window reaches beyond a cut */
+enum { CUT_EDGE_FIRST = 1, CUT_EDGE_LAST = 2 }; /* characters of unmerged pieces */
+#define CUT_WINDOW_BYTES 3                      /* how many bytes a window extends beyond a cut */
 
 /* The layout is part of the native file format: 8-byte aligned, without padding. */
 typedef struct cut_table {
@@ -94,9 +96,9 @@ typedef struct cut_pattern {
 
 /* Writes the positions of the cuts in text[0..n_bytes-1] in order to cuts[0..result-1], excluding 0
  * and n_bytes. n_bytes <= CUT_CHUNK_BYTES; cuts must hold CUT_CHUNK_BYTES + CUT_READ_BEYOND. text
- * must be readable up to text[n_bytes + CUT_READ_BEYOND - 1]. If the document continues there,
- * these must be its bytes, because windows extend 3 bytes further; bytes after the end of the
- * document are ignored. A segment begins at text[0]. */
+ * must be readable up to text[n_bytes + CUT_READ_BEYOND - 1]. If the document continues after
+ * text[n_bytes-1], the bytes there must be those of the document, because windows extend beyond a
+ * cut; bytes after the end of the document are ignored. A segment must begin at text[0]. */
 typedef int64_t (*cut_scan)(const cut_table *table, const uint8_t *text, int64_t n_bytes,
                             uint16_t *cuts);
 #define CUT_CHUNK_BYTES 4096
@@ -104,10 +106,11 @@ typedef int64_t (*cut_scan)(const cut_table *table, const uint8_t *text, int64_t
 
 /* Cuts that an encoder makes independently of the pieces. */
 enum {
-    CUT_BEFORE_SPACE = 1, /* every space begins a segment */
-    /* a byte after a newline begins a segment, unless it is a newline or continues a character */
+    CUT_BEFORE_SPACE = 1, /* a segment begins at every space */
+    /* a segment begins at a byte after a newline, unless the byte is a newline or continues a
+     * character */
     CUT_AFTER_NEWLINE = 2,
-    CUT_NOWHERE_ELSE = 4 /* no other position begins a segment */
+    CUT_NOWHERE_ELSE = 4 /* no segment begins at any other position */
 };
 
 /* Fills the table from the pieces and flags. Returns 0 if an allocation fails. O(bytes of
@@ -122,22 +125,24 @@ typedef struct cut_pieces {
     int64_t n;
 } cut_pieces;
 
-/* As cut_build, for a byte-level model whose text is divided by a pattern, which must outlive the
- * table. A byte that is not a piece vanishes from the text, and its neighbours can then merge, so
- * there is no PATTERN_FREE cut next to it. `unmerged` lists the pieces that merges do not produce:
- * a segment becomes such a piece only if it is equal to the piece. There is no PATTERN_FREE cut
- * where such a piece can begin or end, because a segment cut there could be equal to the piece. */
+/* Like cut_build, but for a byte-level model whose text is divided by a pattern; the pattern must
+ * outlive the table. A byte that is not a piece vanishes from the text, and its neighbours can then
+ * merge, so there is no PATTERN_FREE cut next to it. `unmerged` lists the pieces that merges do not
+ * produce: a segment becomes such a piece only if its bytes are equal to the piece. There is no
+ * PATTERN_FREE cut where such a piece can begin or end, because a segment that is cut there could
+ * be equal to the piece. */
 int cut_build_pattern(cut_pieces pieces, cut_pieces unmerged, const pattern *pattern,
                       cut_pattern *ret);
 
-/* Fills the pairs of a table that cuts only at PATTERN_CUT, for use with joined() and cut_next(). */
+/* Fills the pairs of a table that cuts texts only at PATTERN_CUT, for use with joined() and
+ * cut_next(). */
 void cut_build_pattern_alone(const pattern *pattern, cut_pattern *ret);
 
 /* Returns the scan for an instruction set that this processor supports. */
 cut_scan cut_scan_for(int32_t cpu);
 
 /* cut_next returns the first cut after text[begin], or n_bytes; cut_last returns the last cut, or 0.
- * Both are slow and meant for long segments, which are rare. */
+ * Both functions are slow: they are meant for long segments, which are rare. */
 int64_t cut_next(const cut_table *table, const uint8_t *text, int64_t begin, int64_t n_bytes);
 int64_t cut_last(const cut_table *table, const uint8_t *text, int64_t n_bytes);
 
@@ -145,8 +150,8 @@ int64_t cut_last(const cut_table *table, const uint8_t *text, int64_t n_bytes);
 void cut_apply_pattern(cut_pieces pieces, cut_pieces unmerged, const pattern *pattern,
                        cut_pattern *ret);
 
-/* The index of a window's bit in windows[], which has 2^CUT_WINDOW_BITS bits (64 KiB). If two windows
- * share a bit, one of them may be reported as joined needlessly. */
+/* The index of a window's bit in windows[], which has 2^CUT_WINDOW_BITS bits (64 KiB). If two
+ * windows share a bit, one of them may be reported as joined although it is not. */
 INLINE uint32_t window_hash(uint64_t window)
 {
     return (uint32_t)(window * 0x9E3779B97F4A7C15u >> (64 - CUT_WINDOW_BITS));
@@ -170,8 +175,9 @@ INLINE int joined_by_pieces(const cut_table *table, int code, const uint8_t *tex
     return window_bit(table, window);
 }
 
-/* The same for a pair whose code has CUT_CLASSES (but `code` does not): the classes of the characters
- * also decide. There is no cut before a character that is incomplete in text[0..n_bytes-1]. */
+/* The same for a pair whose code has CUT_CLASSES, which `code` must not contain: here the classes
+ * of the characters also decide. There is no cut before a character that is incomplete in
+ * text[0..n_bytes-1]. */
 int joined_by_classes(const cut_pattern *cuts, int code, const uint8_t *text, int64_t i,
                       int64_t n_bytes);
 
@@ -184,8 +190,9 @@ INLINE int joined(const cut_table *table, const uint8_t *text, int64_t i, int64_
     return joined_by_pieces(table, code, text, i, n_bytes);
 }
 
-/* As joined(), but branch-free without CUT_CLASSES; text[i - 3] to text[i + 4] must be readable. If
- * the window extends beyond the document, either answer is correct, because no token contains it. */
+/* Like joined(), but branch-free if the code does not have CUT_CLASSES; text[i - 3] to text[i + 4]
+ * must be readable. If the window extends beyond the document, either answer is correct, because no
+ * token contains it. */
 INLINE int joined_inside(const cut_table *table, const uint8_t *text, int64_t i, int64_t n_bytes)
 {
     uint8_t code = table->pair[text[i - 1] << 8 | text[i]];

@@ -57,7 +57,8 @@ static NOINLINE int is_beside_unmerged(const cut_pattern *cuts, const uint8_t *t
     return has_unmerged(cuts, CUT_EDGE_FIRST, after, utf8_at(text + end, n_bytes - end));
 }
 
-/* Whether position i, between two characters, is joined; by_pieces: whether the pieces join it. */
+/* Whether position i, between two characters, is joined. by_pieces tells whether the pieces join
+ * it. */
 INLINE int joined_between(const cut_pattern *cuts, uint32_t before, uint32_t after, int by_pieces,
                           const uint8_t *text, int64_t i, int64_t n_bytes)
 {
@@ -104,7 +105,7 @@ int joined_by_classes(const cut_pattern *cuts, int code, const uint8_t *text, in
 /* --------------------------------------------------------------------------- All positions ---- */
 
 typedef struct classes {
-    class_set before[256], after[256]; /* [byte]: of the characters that end, or begin, with it */
+    class_set before[256], after[256]; /* [byte]: of characters that end, or begin, with it */
     /* [code][before]: the classes that have this PATTERN_ code after class `before` */
     class_set between[3][256];
 } classes;
@@ -122,7 +123,7 @@ static void find_characters(const pattern *p, classes *c)
     }
 }
 
-/* Every byte that is not ASCII can also be invalid. */
+/* Every byte that is not ASCII can also occur as an invalid byte. */
 static void add_invalid(const pattern *p, classes *c)
 {
     for (int byte = 0x80; byte < 256; byte++) {
@@ -159,7 +160,7 @@ static void find_between(const pattern *p, classes *c)
                         (uint8_t)after);
 }
 
-/* Returns the code that the pattern gives a pair of bytes whose code without the pattern is
+/* Returns the code that the pattern gives to a pair of bytes whose code would otherwise be
  * `code`. */
 static uint8_t code_of(const classes *c, int before, int after, uint8_t code, int has_edges)
 {
@@ -199,8 +200,8 @@ static void mark_edge(cut_pattern *ret, int side, uint32_t outer, uint32_t inner
     ret->unmerged[bit >> 6] |= UINT64_C(1) << (bit & 63);
 }
 
-/* For a piece of one character or with invalid bytes, only the first and last character are
- * compared. */
+/* If a piece consists of one character or contains invalid bytes, only its first and last
+ * characters are compared. */
 static void mark_edges(cut_pieces unmerged, cut_pattern *ret)
 {
     memset(ret->is_edge, 0, sizeof ret->is_edge);

@@ -26,9 +26,9 @@ INLINE uint64_t cut_bits(const cut_table *t, const uint8_t *text, int64_t i, int
     return bits;
 }
 
-/* Writes i + k to cuts for every bit k that is set, and returns their number. Writes eight positions at
- * a time, because most words need the same number of such rounds, so the branch is predicted. Up to 7
- * excess positions are written after the last. */
+/* Writes i + k to cuts for every bit k that is set, and returns their number. Positions are written
+ * in rounds of eight: most words need the same number of rounds, so the branch is predicted. Up to
+ * 7 excess positions are written after the last. */
 INLINE int64_t write_positions(uint64_t bits, int64_t i, uint16_t *cuts)
 {
     int count = count_bits(bits);

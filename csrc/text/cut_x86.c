@@ -44,8 +44,8 @@ INLINE kinds_sse2 kinds_of_sse2(__m128i x, const __m128i own[N_KINDS],
     return r;
 }
 
-/* XORing the differences from KIND_OTHER selects the kind without a blend, which SSE2 also lacks.
- * Each byte matches at most one other kind. */
+/* XORing the differences from KIND_OTHER selects the kind without a blend instruction, which SSE2
+ * also lacks. Each byte matches at most one other kind. */
 int64_t cut_scan_sse2(const cut_table *t, const uint8_t *text, int64_t n_bytes, uint16_t *cuts)
 {
     __m128i own[N_KINDS], before[N_KINDS];
@@ -85,8 +85,8 @@ int64_t cut_scan_sse2(const cut_table *t, const uint8_t *text, int64_t n_bytes, 
 /* ------------------------------------------------------------------------------------ AVX2 ---- */
 
 /* table[x] for ASCII bytes; 0 for the others. Row r of the table covers the bytes 16 r to 16 r +
- * 15: adding 0x70 with saturation to x XOR 16 r leaves bit 7 clear only for these, and the shuffle
- * gives 0 where bit 7 is set. */
+ * 15: adding 0x70 with saturation to x XOR 16 r leaves bit 7 clear only for these bytes, and the
+ * shuffle gives 0 where bit 7 is set. */
 TARGET("avx2,bmi,bmi2,popcnt") INLINE __m256i look_up_avx2(__m256i x, const __m256i rows[8])
 {
     __m256i r = _mm256_setzero_si256();
@@ -98,8 +98,8 @@ TARGET("avx2,bmi,bmi2,popcnt") INLINE __m256i look_up_avx2(__m256i x, const __m2
     return r;
 }
 
-/* As in the scan for NEON, plane 0 decides between two ASCII bytes, and the exact check everywhere
- * else. */
+/* As in the scan for NEON, plane 0 decides between two ASCII bytes, and the exact check decides
+ * everywhere else. */
 TARGET("avx2,bmi,bmi2,popcnt")
 int64_t cut_scan_avx2(const cut_table *t, const uint8_t *text, int64_t n_bytes, uint16_t *cuts)
 {
@@ -146,7 +146,7 @@ TARGET(AVX512) INLINE table_avx512 load_avx512(const uint8_t *bytes)
     return r;
 }
 
-/* table[x] for all bytes; `high` marks those from 0x80 on. */
+/* table[x] for all bytes; `high` marks the bytes from 0x80 on. */
 TARGET(AVX512) INLINE __m512i look_up_avx512(__m512i x, __mmask64 high, const table_avx512 *t)
 {
     __m512i low_half = _mm512_permutex2var_epi8(t->part[0], x, t->part[1]);
@@ -170,9 +170,9 @@ INLINE int64_t write_positions_avx512(uint64_t bits, int64_t i, __m512i numbers,
     return count;
 }
 
-/* Of up to 64 `candidates`, which their windows decide, returns those that are cuts. Handles eight
- * at a time in lanes of 64 bits: selects their windows from text[i - 3 .. i + 68], hashes them, and
- * looks up the bits. */
+/* Returns which of up to 64 `candidates` are cuts, as their windows decide. Handles eight at a time
+ * in lanes of 64 bits: selects their windows from text[i - 3 .. i + 68], hashes them, and looks up
+ * the bits. */
 TARGET(AVX512)
 INLINE uint64_t window_cuts_avx512(const cut_table *t, const uint8_t *text, int64_t i,
                                    __m512i numbers, uint64_t candidates)
@@ -206,8 +206,8 @@ INLINE uint64_t window_cuts_avx512(const cut_table *t, const uint8_t *text, int6
     return _pdep_u64(apart, candidates);
 }
 
-/* Both planes are looked up here, so non-ASCII text needs the exact check only where `look` requests
- * it; windows are checked eight at a time. */
+/* Both planes are looked up here, so non-ASCII text needs the exact check only where `look`
+ * requests one; windows are checked eight at a time. */
 TARGET(AVX512)
 int64_t cut_scan_avx512(const cut_table *t, const uint8_t *text, int64_t n_bytes, uint16_t *cuts)
 {

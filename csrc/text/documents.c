@@ -6,13 +6,13 @@
  * as the separator. The two-way search of Crochemore and Perrin ("Two-way string-matching",
  * 1991) needs three numbers:
  *
- *     separator    a b a a b a a b        cut      where its critical factorization divides it: left | right
+ *     separator    a b a a b a a b        cut      its critical factorization: left | right
  *                  left | right           period   its true period if `periodic`, else a shift that is always safe
  *
- * The right part is compared forwards, then the left part backwards. A mismatch at k in the right part
- * shifts by k - cut + 1, one in the left part by the period. After a shift by a true period, all
- * but the last `period` bytes of the separator are known to match (`known`) and are not read again.
- * This takes O(n) for any separator.
+ * The right part is compared forwards, then the left part backwards. A mismatch at k in the right
+ * part shifts the separator by k - cut + 1, and a mismatch in the left part by the period. After a
+ * shift by a true period, all but the last `period` bytes of the separator are known to match
+ * (`known`) and are not read again. This takes O(n) for any separator.
  *
  * While `known` is 0, memchr skips to the next byte that can begin an occurrence. For a separator of
  * one byte, such as "\n", memchr does all the work. The bound still holds, because the search resumes
@@ -28,9 +28,9 @@ typedef struct needle {
     int periodic;
 } needle;
 
-/* Returns the start of the greatest suffix of x[0..n-1], and its period. With `reversed`, the order of
- * bytes is reversed. `at` is the best start so far, `other` is the one it is compared with, and the
- * first k bytes of both are equal. */
+/* Returns the start of the greatest suffix of x[0..n-1], and its period. With `reversed`, the order
+ * of byte values is reversed. `at` is the best start so far, `other` is the start it is compared
+ * with, and the first k bytes of the two suffixes are equal. */
 static int64_t needle_greatest_suffix(const uint8_t *x, int64_t n, int reversed,
                                       int64_t *ret_period)
 {
