@@ -9,9 +9,9 @@
  * Everything between strings is read byte by byte.
  *
  * The path has names a, b, …, z: the text is the string z in the object … in the object b in the
- * object a of the line. If members have the same name, the last one counts, as in most parsers. So a
- * text that was found may be dropped later, and its errors are reported only at the end of the line.
- * `matched` is the number of names of the path that the open objects match:
+ * object a of the line. If members have the same name, the last one counts, as in most parsers. So
+ * a text that was found may be dropped later, and errors in it are reported only at the end of the
+ * line. `matched` is the number of names of the path that the open objects match:
  *
  *     path a b        { "x": {…}, "a": { "b": "text", "c": [ … ] } }
  *     depth           1      2         2                   3
@@ -79,8 +79,8 @@ static int line_fail_in_string(line *l, const json_string *s)
     return 0;
 }
 
-/* Records why the line has no text so far, and drops the text of an earlier member. A later member
- * that has the text replaces this error. */
+/* Records why no text has been found in the line so far, and drops the text of an earlier member. A
+ * later member that contains the text replaces this error. */
 static void line_note(line *l, int32_t error, int64_t at)
 {
     l->error = error;
@@ -112,8 +112,8 @@ static int line_skip_digits(line *l)
     return l->i > begin ? 1 : line_fail(l, UNITOK_JSON_NUMBER);
 }
 
-/* Reads a number as in RFC 8259: no leading zeros, and digits on both sides of a decimal point. Also
- * reads "-Infinity", which begins like a number. */
+/* Reads a number as RFC 8259 defines it: without leading zeros, and with digits on both sides of a
+ * decimal point. Also reads "-Infinity", which begins like a number. */
 static int line_skip_number(line *l)
 {
     if (line_peek(l) == '-') {
@@ -157,7 +157,8 @@ static int line_skip_scalar(line *l, uint8_t c)
                                               : line_fail(l, UNITOK_JSON_VALUE);
 }
 
-/* Reads a key. Returns 1 if it is name number `name` of the path, 0 if not, -1 if it is invalid. */
+/* Reads a name. Returns 1 if it is number `name` of the names of the path, 0 if it is not, -1 if it
+ * is invalid. */
 static int line_read_key(line *l, int64_t name)
 {
     const uint8_t *key = l->p + l->i;
@@ -170,7 +171,7 @@ static int line_read_key(line *l, int64_t name)
     /* escapes are longer than the text they stand for */
     if (n <= n_want || !memchr(key, '\\', (size_t)n + 1)) return 0;
     json_string
-        s; /* after the text found so far, `out` has enough capacity for all bytes read since */
+        s; /* after the text found so far, `out` has space for all bytes read since then */
     l->level->take(key, l->p + l->n - key, l->out + l->n_out, &s);
     return !s.surrogate && s.n_out == n_want &&
            memcmp(l->out + l->n_out, want, (size_t)n_want) == 0;
@@ -336,8 +337,8 @@ INLINE int is_too_long(const uint8_t *p, int64_t begin, int64_t end, int64_t max
     return end - begin - (p[end - 1] == '\n') > max_line_bytes;
 }
 
-/* A line with an error ends the call, so that Python can report it; the next call skips that line.
- * Blank lines are ignored. */
+/* A line with an error ends the call, so that Python can report the error; the next call skips that
+ * line. Blank lines are ignored. */
 int32_t unitok_json_read(int32_t cpu, const uint8_t *lines, int64_t n_bytes, const uint8_t *names,
                          const int64_t *name_offsets, int64_t n_names, int64_t max_line_bytes,
                          uint8_t *out, int64_t *offsets, int64_t max_docs, unitok_json_place *place)
@@ -346,7 +347,7 @@ int32_t unitok_json_read(int32_t cpu, const uint8_t *lines, int64_t n_bytes, con
     line l = {.level = json_level_of(cpu), .path = &names_of};
     int64_t at = place->at;
     if (place->n_docs == 0) offsets[0] = 0;
-    if (place->error != UNITOK_JSON_OK) { /* this line has been reported */
+    if (place->error != UNITOK_JSON_OK) { /* the error in this line has been reported */
         at = line_end(lines, n_bytes, at);
         place->n_lines++;
         place->error = UNITOK_JSON_OK;

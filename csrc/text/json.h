@@ -10,11 +10,12 @@
 
 #include "ground/common.h"
 
-/* A string that was read. Positions count from its first quote.
+/* A string that was read. Positions count from its opening quote.
  *
- *   n_bytes       including both quotes; 0 if the string is invalid: `error` tells why, error_at where
+ *   n_bytes       including both quotes; 0 if the string is invalid: `error` tells why, and
+ *                 error_at where
  *   n_out         bytes of text that `take` wrote
- *   any_high      some of its bytes may not be ASCII
+ *   any_high some of its bytes may be outside ASCII
  *   surrogate     the first lone surrogate that is written as an escape, at surrogate_at; 0: none. The
  *                 text does not contain it
  */
@@ -55,8 +56,8 @@ extern const json_level json_neon;
  * read, or 0 after an error. */
 int64_t json_escapes_take(const uint8_t *p, int64_t n, int64_t i, uint8_t *out, json_string *ret);
 
-/* The character of an escape like "\n", by its second byte; 0 for \u and for invalid ones. */
+/* The character of an escape such as "\n", by its second byte; 0 for \u and for invalid escapes. */
 extern const uint8_t json_short_escapes[256];
 
-/* Records the error of the string in[0..n-1], which is invalid at byte i. */
+/* Records the error in the string in[0..n-1], which is invalid at byte i. */
 void json_string_fail(const uint8_t *in, int64_t n, int64_t i, json_string *ret);

@@ -5,14 +5,15 @@
  *     text      i n g Ġ t …     the sides; the result of a merge is its two sides together
  *     bounds    0   2 3 5 6 …   merge k is text[bounds[2k]..bounds[2k + 2]), divided at bounds[2k + 1]
  *
- * Unusual lists are left to Python, which reads the list again and reports the error. They contain a
- * merge without exactly one space, a lone surrogate, a comment, or invalid UTF-8. */
+ * Unusual lists are left to Python, which reads the list again and reports any error. Such a list
+ * contains a merge that does not have exactly one space, a lone surrogate, a comment, or invalid
+ * UTF-8. */
 
 #include "ground/error.h"
 #include "structures/string_table.h"
 #include "text/json.h"
 
-#define MERGES_BATCH 16 /* merges that are looked up together */
+#define MERGES_BATCH 16 /* the number of merges that are looked up together */
 
 typedef struct merge_list {
     const json_level *level;
@@ -40,8 +41,8 @@ static int take(merge_list *l, uint8_t wanted)
     return is_next;
 }
 
-/* Appends the next string to the text. The text is never longer than the JSON read so far, so its
- * buffer has enough space left for the bytes that `take` may overwrite. */
+/* Appends the next string to the text. The text is never longer than the JSON read so far, so there
+ * is enough space after it for the bytes that `take` may overwrite. */
 static int take_string(merge_list *l)
 {
     json_string s;
@@ -93,8 +94,8 @@ int64_t unitok_json_merges(const uint8_t *json, int64_t n_bytes, uint8_t *text, 
     return l.level->check(json, l.i) ? l.i : 0;
 }
 
-/* The hashes of the left side, the right side, and both. Prefetches their slots, because waiting for
- * them takes most of the time. */
+/* Computes the hashes of the left side, the right side, and both together. Prefetches their slots,
+ * because waiting for these takes most of the time. */
 static void hash_merge(const string_table *t, const uint8_t *text, const int64_t *bounds,
                        uint64_t hashes[3])
 {

@@ -92,8 +92,8 @@ void json_string_fail(const uint8_t *in, int64_t n, int64_t i, json_string *ret)
 
 /* Returns a word that is nonzero in the lowest byte that is a quote, a backslash or below 0x20, and
  * perhaps in bytes above it. A byte of x ^ c is 0 if that byte of x is c; subtracting 1 then
- * borrows into its high bit. A borrow can also mark the byte above, but no such byte is missed, and
- * bytes above 0x7F are excluded. */
+ * borrows into its high bit. A borrow can also mark the byte above, but no quote, backslash or
+ * control character is missed, and bytes above 0x7F are excluded. */
 INLINE uint64_t specials_portable(const uint8_t *in, uint8_t *out, uint64_t *high)
 {
     uint64_t x = load_u64(in);

@@ -8,7 +8,8 @@
 #include "text/json.h"
 #include "text/utf8_check.h"
 
-/* Converts four vectors to one 64-bit mask, because converting each to a mask is slow (neon.h). */
+/* Four vectors are converted to one 64-bit mask together, because converting each by itself is slow
+ * (neon.h). */
 INLINE uint64_t specials_neon(const uint8_t *in, uint8_t *out, uint64_t *high)
 {
     uint8x16_t special[4], any = vdupq_n_u8(0);

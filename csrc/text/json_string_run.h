@@ -1,9 +1,9 @@
 /* json_string_run.h - reads JSON strings, BLOCK bytes at a time; included once for each level
  *
  * A string consists of text, escapes, control characters (which are errors) and the closing quote.
- * Text is copied in blocks until a block contains one of the others; after that, the next block
- * begins. Text never becomes longer: of all escapes, \uXXXX expands most, to three bytes for six. So
- * if BLOCK bytes can be read, they can also be stored.
+ * Text is copied in blocks until a block contains something else; the next block begins after that.
+ * Text never becomes longer: of all escapes, \uXXXX gives the most text, three bytes for six. So if
+ * BLOCK bytes can be read, they can also be stored.
  *
  *     in    " T h e   q u i c k \ n b r o w n   f o x . "
  *             ╰── block: 0001 at \ ──╯
@@ -65,7 +65,7 @@ LEVEL_TARGET static void LEVEL(take)(const uint8_t *in, int64_t n, uint8_t *out,
     json_string_fail(in, n, i, ret);
 }
 
-/* As take, but writes nothing. Escapes are still checked. */
+/* Like take, but writes nothing. Escapes are still checked. */
 LEVEL_TARGET static void LEVEL(skip)(const uint8_t *in, int64_t n, json_string *ret)
 {
     int64_t i = 1;

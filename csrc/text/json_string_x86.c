@@ -40,7 +40,7 @@ INLINE uint64_t specials_sse2(const uint8_t *in, uint8_t *out, uint64_t *high)
 #undef BLOCK
 #undef SPECIALS
 
-/* SSE2 has no byte lookup. */
+/* SSE2 has no byte lookup, so UTF-8 is checked by the portable code. */
 static int check_sse2(const uint8_t *text, int64_t n) { return json_portable.check(text, n); }
 
 /* ------------------------------------------------------------------------------------ AVX2 ---- */
@@ -82,8 +82,8 @@ AVX2 INLINE __m256i table_avx2(const uint8_t table[16])
     _mm256_alignr_epi8(x, _mm256_permute2x128_si256(before, x, 0x21), 16 - (n))
 
 /* Returns nonzero bytes where x, which follows `before`, is invalid UTF-8. The three lookups
- * find pairs of bytes that must not be adjacent, and mark two continuations in a row; XOR with
- * the positions where a third or fourth byte must be a continuation leaves the errors
+ * find pairs of bytes that must not be adjacent, and mark two continuations in a row; XORing the
+ * latter with the positions where a third or fourth byte must be a continuation leaves the errors
  * (utf8_check.h). */
 AVX2 INLINE __m256i errors_avx2(__m256i x, __m256i before)
 {
@@ -102,8 +102,8 @@ AVX2 INLINE __m256i errors_avx2(__m256i x, __m256i before)
     return _mm256_xor_si256(must, _mm256_and_si256(_mm256_and_si256(a, b), c));
 }
 
-/* A block of ASCII that follows ASCII cannot contain errors, and is skipped. The last block is padded
- * with zeros, so an incomplete character at the end is an error. */
+/* A block of ASCII that follows ASCII cannot contain errors, so it is skipped. The last block is
+ * padded with zeros, so an incomplete character at the end is an error. */
 AVX2 static int check_avx2(const uint8_t *text, int64_t n)
 {
     const __m256i zero = _mm256_setzero_si256();

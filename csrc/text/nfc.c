@@ -11,8 +11,8 @@
  *
  * A starter and a mark can compose only if all marks between them have smaller classes. Two cases
  * are reported as not normal, and left to the caller: a mark after a starter that is itself
- * composed (the marks in it may have to change places with the new one), and Jamo (which count as
- * characters that decompose). */
+ * composed (the marks that the starter contains may have to change places with this mark), and Jamo
+ * (which count as characters that decompose). */
 
 #include "ground/utf8.h"
 #include "text/nfc_table.h"
@@ -48,7 +48,7 @@ INLINE int seems_inert(const uint8_t *text, int64_t n_bytes)
 }
 
 /* Returns the first i >= at such that text[i] begins a character that is not inert, or n_bytes.
- * Continuation bytes are inert: they belong to an inert character, or are invalid. */
+ * Continuation bytes are skipped: they belong to an inert character, or are invalid. */
 INLINE int64_t skip_inert(const uint8_t *text, int64_t at, int64_t n_bytes, uint8_t lively)
 {
     for (; at < n_bytes; at++) {
@@ -76,7 +76,8 @@ static int begins_anew(const uint8_t *text, int64_t i, int64_t n_bytes, uint8_t 
     return !kind[0] && !(kind[1] & (wrong | NFC_SECOND));
 }
 
-/* Between two positions where normalization begins anew, it does not depend on other text. */
+/* Between two positions at which normalization begins anew, it does not depend on any other
+ * text. */
 int32_t unitok_is_normal_around(const uint8_t *text, int64_t n_bytes, int64_t at, int64_t reach,
                                 int32_t with_compatibility)
 {
@@ -91,8 +92,8 @@ int32_t unitok_is_normal_around(const uint8_t *text, int64_t n_bytes, int64_t at
 int32_t unitok_is_normal(const uint8_t *text, int64_t n_bytes, int32_t with_compatibility)
 {
     uint8_t wrong = NFC_NO | (with_compatibility ? NFC_COMPAT : 0);
-    uint32_t starter = 0; /* before the marks that end at `done` */
-    uint8_t last = 0;     /* the class of the mark that ends there, 0 if none does */
+    uint32_t starter = 0; /* the starter before the marks that end at `done` */
+    uint8_t last = 0;     /* the class of the mark that ends at `done`, 0 if none does */
     int64_t done = 0, i;
     while ((i = skip_inert(text, done, n_bytes, wrong | NFC_SECOND | NFC_MARK)) < n_bytes) {
         uint32_t code_point = utf8_at(text + i, n_bytes - i);

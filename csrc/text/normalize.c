@@ -6,8 +6,8 @@
  *
  *   1. With REMOVE_EXTRA_WHITESPACES, items at the start that become exactly one space are dropped.
  *   2. If an item remains, the dummy prefix is written before it.
- *   3. With the same flag, if the previous item ended with a space, spaces at the start of an item are dropped. Items that
- *      are then empty have no effect.
+ *   3. With the same flag, if the previous item ended with a space, spaces at the start of an item
+ *   are dropped. An item that is empty after that has no effect.
  *   4. A space becomes the space symbol: U+2581, or a space if spaces are not escaped.
  *   5. With the same flag, all space symbols at the end are dropped, including U+2581 from the text and the dummy prefix.
  *   6. The dummy suffix is written.
@@ -27,14 +27,14 @@ static const uint8_t UFFFD[3] = {0xEF, 0xBF, 0xBD};
 #define HELD_BYTES_MAX 48
 
 typedef struct item {
-    const uint8_t *bytes; /* its normalized form */
+    const uint8_t *bytes; /* the normalized form of the item */
     int64_t n_bytes;
-    int64_t n_taken; /* of the text */
+    int64_t n_taken; /* how many bytes of the text the item takes */
 } item;
 
-/* Returns the item at the beginning of text[0..n_bytes-1], n_bytes >= 1. As in the reference, symbols
- * are preferred to keys, keys to characters, and the longest of each is used. A byte that does not
- * begin a character becomes U+FFFD by itself. */
+/* Returns the item at the beginning of text[0..n_bytes-1], n_bytes >= 1. As in the reference,
+ * symbols are preferred to keys, and keys to characters; the longest symbol or key is used. A byte
+ * that does not begin a character becomes U+FFFD by itself. */
 static item next_item(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes)
 {
     const uint8_t *replacement = NULL;
@@ -54,12 +54,12 @@ typedef struct sink {
     uint8_t *out;
     /* written, excluding held bytes; bytes after `capacity` are only counted */
     int64_t n_bytes, capacity;
-    int64_t n_held_bytes;  /* they repeat the space symbol, beginning with its first byte */
+    int64_t n_held_bytes;  /* repeat the space symbol, beginning with its first byte */
     int64_t *norm_to_orig; /* NULL: not requested */
     int64_t held_from;     /* the offset of the first held byte */
     const uint8_t *symbol; /* the space symbol */
     int n_symbol_bytes;
-    uint8_t is_compact; /* U+2581 becomes the symbol, which is a space */
+    uint8_t is_compact; /* U+2581 becomes the space symbol, which is one space */
     uint8_t removes;    /* REMOVE_EXTRA_WHITESPACES */
     /* held bytes are also written to `out`, after the others; otherwise they are only counted */
     uint8_t writes_held;
@@ -91,8 +91,8 @@ INLINE void write_at(sink *s, int64_t at, uint8_t byte, int64_t from)
     if (s->norm_to_orig) s->norm_to_orig[at] = from;
 }
 
-/* Writes the first n_bytes of the held bytes, which must be complete symbols or all of them. With
- * writes_held, they are already in `out`, with their offsets, and only the counts change. */
+/* Writes the first n_bytes of the held bytes, which must be complete symbols or all of them. If
+ * writes_held is set, they are already in `out`, with their offsets, and only the counts change. */
 static void release(sink *s, int64_t n_bytes)
 {
     for (int64_t i = 0; i < n_bytes && !s->writes_held; i++) {
@@ -110,8 +110,8 @@ static void hold(sink *s, uint8_t byte, int64_t from)
     s->n_held_bytes++;
 }
 
-/* Writes one byte; `from` is its offset. The symbol's bytes are all different, so a byte that does
- * not continue the symbol can only begin a new one. */
+/* Writes one byte; `from` is its offset. The bytes of the symbol are all different, so a byte that
+ * does not continue a symbol can only begin a new one. */
 INLINE void put(sink *s, uint8_t byte, int64_t from)
 {
     if (s->removes) {
@@ -133,8 +133,8 @@ static void put_symbol(sink *s, int64_t from)
     for (int i = 0; i < s->n_symbol_bytes; i++) put(s, s->symbol[i], from);
 }
 
-/* Returns how many bytes at the beginning of it[0..n_bytes-1] become a space symbol; 0 if the first
- * byte is copied. */
+/* Returns the number of bytes at the beginning of the item that become a space symbol; 0 if the
+ * first byte is copied. */
 INLINE int symbol_length(const sink *s, const uint8_t *it, int64_t n_bytes)
 {
     if (it[0] == ' ') return 1;
@@ -199,8 +199,8 @@ static int64_t put_end(const unitok_normalizer *n, sink *s, int64_t from)
 }
 
 /* Normalizes a complete text, with the offset of every byte. Bytes beyond the capacity are only
- * counted, so a caller can query the size first. The plain path is not used, because it provides no
- * offsets. */
+ * counted, so a caller can query the size first. The fast path of plain text is not used, because
+ * it provides no offsets. */
 int64_t unitok_normalize(const unitok_normalizer *normalizer, const uint8_t *text, int64_t n_bytes,
                          int32_t compact, uint8_t *out, int64_t *norm_to_orig, int64_t capacity)
 {
@@ -301,8 +301,8 @@ int64_t unitok_normalize_some(const unitok_normalizer *normalizer, unitok_normal
 }
 
 /* A byte that is not a continuation, and that no key or symbol contains after its first byte,
- * always begins an item. If there is no such byte, items are read from the start, as long as later
- * text cannot change them. */
+ * always begins an item. If there is no such byte, items are read from the start for as long as
+ * later text cannot change them. */
 int64_t unitok_normalize_split(const unitok_normalizer *normalizer, const uint8_t *text,
                                int64_t n_bytes)
 {

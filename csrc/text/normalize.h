@@ -1,4 +1,4 @@
-/* normalize.h - the tables of a normalizer, with the classes that identify text that needs no lookup
+/* normalize.h - the tables of a normalizer, and the classes that tell which text needs no lookup
  *
  * Most text normalizes to itself. classes[] tells for every character below U+10000, and
  * class_blocks[] for every block of 64 characters above, whether this is certain without a lookup in
@@ -8,7 +8,7 @@
  *     STOP       it must be looked up
  *     MORE       it is unchanged unless a SECOND follows: only then can a longer key or symbol begin here
  *     SECOND     it is the second character of some key or symbol, which matters only after a MORE
- *     BECOMES    it becomes the ASCII character in the lower bits, regardless of its neighbours
+ *     BECOMES    it becomes the ASCII character in the lower bits, whatever its neighbours are
  *
  * So text is plain if no character is STOP or BECOMES, and no MORE is followed by a SECOND. If a key
  * or symbol begins or ends inside a character, all characters that it can affect are STOP.
@@ -43,12 +43,13 @@ typedef struct unitok_normalizer {
     int32_t flags;      /* of enum unitok_model_flags */
     int32_t is_compact; /* the compact form is available: see settle_form */
     int32_t is_utf8;    /* all output consists of complete characters */
-    charsmap map;       /* of `blob` */
+    charsmap map;       /* points into `blob` */
     uint8_t *blob;      /* 4-byte aligned; NULL: no charsmap */
     uint64_t *symbols;  /* units of trie.h, all values 1; NULL: no user-defined symbols */
     int64_t n_symbol_units;
-    int64_t max_match_bytes; /* of keys, symbols and characters */
-    /* the maximum output for one key, symbol or character and the bytes held before it */
+    int64_t max_match_bytes; /* the maximum size of a key, symbol or character */
+    /* the maximum output for one key, symbol or character, together with the bytes held before
+     * it */
     int64_t max_step_bytes;
     uint8_t is_inner[256]; /* some key or symbol contains this byte after its first byte */
     plain_tables plain;
@@ -57,7 +58,7 @@ typedef struct unitok_normalizer {
     uint8_t class_blocks[CLASS_BLOCKS];
 } unitok_normalizer;
 
-/* For flags other than BECOMES, whose lower bits are not flags. */
+/* Tests a flag other than BECOMES, whose lower bits are not flags. */
 INLINE int class_has(int class, int flag) { return (class & (CLASS_BECOMES | flag)) == flag; }
 
 /* Returns the length of the longest symbol at the beginning of the text, or 0. */

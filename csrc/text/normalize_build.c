@@ -21,7 +21,7 @@ static uint8_t *class_at(unitok_normalizer *n, uint32_t code_point)
 typedef struct classing {
     unitok_normalizer *n;
     charsmap_tree tree;
-    /* through the charsmap; once it is 0, the remaining characters become STOP */
+    /* steps left for walking the charsmap; at 0, the remaining characters become STOP */
     int64_t steps_left;
     uint8_t is_stopped[256]; /* stop_lead was called */
 } classing;
@@ -51,8 +51,8 @@ static void class_pair(unitok_normalizer *n, uint32_t first, const uint8_t *text
     if (length == 1) n->plain.kinds[first < 0x80 ? first : text[0]] = BYTE_LOOK;
 }
 
-/* A symbol of one character is unchanged, as most characters are, so it needs no class. If it is also
- * a key of the charsmap, it is already STOP. */
+/* A symbol of one character is copied unchanged, as are most characters, so it needs no class. If
+ * it is also a key of the charsmap, it is already STOP. */
 static void class_symbol(classing *w, const uint8_t *symbol, int64_t n_bytes)
 {
     int length = utf8_length(symbol, n_bytes);
@@ -62,8 +62,8 @@ static void class_symbol(classing *w, const uint8_t *symbol, int64_t n_bytes)
 }
 
 /* To assign classes, the keys of the charsmap are visited up to their second character. If branches
- * are shared, these can be very numerous, so the number of steps is limited. Real charsmaps take less
- * than one step per unit. */
+ * are shared, there can be very many such beginnings, so the number of steps is limited. Real
+ * charsmaps take less than one step per unit. */
 #define STEPS_PER_UNIT 8
 #define STEPS_MIN 65536
 
@@ -124,8 +124,8 @@ static void class_charsmap(classing *w)
 }
 
 /* Finds characters, such as full-width letters, that are a key, do not begin a longer key or
- * symbol, and become one ASCII character. Their class contains that character, so text with many of
- * them stays on the fast path. */
+ * symbol, and become one ASCII character. Their class contains that ASCII character, so text with
+ * many such characters stays on the fast path. */
 static void class_items(unitok_normalizer *n)
 {
     uint8_t *end = n->classes + sizeof n->classes, *class = n->blob ? n->classes : end;
@@ -250,18 +250,18 @@ static int32_t add_charsmap(classing *w, const unitok_spec *spec, unitok_error *
     return status;
 }
 
-/* Determines whether the compact form is available. Encoders step by the lead byte of each character
- * and compare with pieces in which U+2581 is also a space. The result is the same as with the verbatim
- * form if all normalized text is valid UTF-8, because then a step always ends at a character border,
- * and the bytes of U+2581 occur only in that character. Copied characters and U+FFFD are valid, so
- * only the replacements and symbols need to be checked. Without escaped spaces, the two forms are
- * equal. */
+/* Determines whether the compact form is available. Encoders take the size of a character from its
+ * lead byte, and compare texts with pieces in which U+2581 is also a space. The result is the same
+ * as with the verbatim form if all normalized text is valid UTF-8, because then a step always ends
+ * at a character border, and the bytes of U+2581 occur only in that character. Copied characters
+ * and U+FFFD are valid, so only the replacements and symbols need to be checked. If spaces are not
+ * escaped, the two forms are equal. */
 static void settle_form(unitok_normalizer *n)
 {
     n->is_utf8 = n->is_compact;
     if (!(n->flags & UNITOK_ESCAPE_WHITESPACES)) n->is_compact = 1;
-    /* A space in the verbatim form and an invalid byte become three bytes. 64 is for the prefix and
-     * the held bytes, and PLAIN_ROOM_BYTES lets plain text continue. */
+    /* A space in the verbatim form and an invalid byte become three bytes. The 64 bytes are for the
+     * prefix and the held bytes, and PLAIN_ROOM_BYTES lets plain text continue. */
     int64_t longest = n->max_match_bytes;
     if (longest < n->map.max_replacement_bytes) longest = n->map.max_replacement_bytes;
     n->max_step_bytes = 3 * longest + 64 + PLAIN_ROOM_BYTES;

@@ -40,7 +40,8 @@ INLINE void look_at_word(const plain_tables *t, const uint8_t *p, int k, masks *
     h->lead_4 |= mask_8(three & word << 3, k);
 }
 
-/* Computes the masks of 64 bytes from eight words. ASCII has no continuation bytes to check. */
+/* Computes the masks of 64 bytes from eight words. If all bytes are ASCII, there are no
+ * continuation bytes to check. */
 INLINE masks look_at_block(const plain_tables *t, const uint8_t *block)
 {
     masks m = {0, 0, 0};
@@ -103,7 +104,7 @@ static int needs_look(const unitok_normalizer *n, int byte)
     return !begins_only_whole || !are_calm(n, (byte & 0xF) << 12, 1 << 12);
 }
 
-/* The tables for AVX2 contain the same as kinds[], indexed by half bytes. */
+/* The tables for AVX2 contain the same information as kinds[], indexed by half bytes. */
 void plain_build(unitok_normalizer *n)
 {
     plain_tables *t = &n->plain;

@@ -1,5 +1,5 @@
-/* normalize_plain.h - the fast path of normalization: text that needs no lookup in charsmap or
- * symbols */
+/* normalize_plain.h - the fast path of normalization, for text that needs no lookup in the charsmap
+ * or the symbols */
 #pragma once
 
 #include "ground/common.h"
@@ -36,16 +36,17 @@ typedef struct plain_run {
 /* Normalizes the beginning of text[0..n_bytes-1] that needs no lookup, in the form with one byte for a
  * space: characters that are unchanged or become one ASCII character, and repeated spaces if they are
  * removed. Applies rules 3 and 4 of normalize.c, so the first item must already be written, and a
- * space at the end may have to be removed later. Stops at an item that must be looked up, at the end
- * of the text (without reading beyond it), or when fewer than PLAIN_ROOM_BYTES of out[0..room-1] are
- * left. `room` must be at least PLAIN_ROOM_BYTES, and bytes after the result are overwritten.
+ * space at the end may have to be removed later. Stops at an item that must be looked up, at the
+ * end of the text (it does not read beyond it), or when fewer than PLAIN_ROOM_BYTES of
+ * out[0..room-1] are left. `room` must be at least PLAIN_ROOM_BYTES, and bytes after the result are
+ * overwritten.
  *   is_after_space   the preceding text ended with a space; always 0 if repeated spaces are kept */
 typedef plain_run (*plain_normalize)(const unitok_normalizer *n, const uint8_t *text,
                                      int64_t n_bytes, int is_after_space, uint8_t *out,
                                      int64_t room);
 
-/* Returns the version for an instruction set that this processor supports. There is none for SSE2,
- * which has no byte lookup. */
+/* Returns the version for an instruction set that this processor supports. There is no version for
+ * SSE2, which has no byte lookup. */
 plain_normalize plain_normalize_for(int32_t cpu);
 
 plain_run plain_normalize_avx2(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes,
