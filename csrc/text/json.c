@@ -170,8 +170,7 @@ static int line_read_key(line *l, int64_t name)
         return 1;
     /* escapes are longer than the text they stand for */
     if (n <= n_want || !memchr(key, '\\', (size_t)n + 1)) return 0;
-    json_string
-        s; /* after the text found so far, `out` has space for all bytes read since then */
+    json_string s; /* after the text found so far, `out` has space for all bytes read since then */
     l->level->take(key, l->p + l->n - key, l->out + l->n_out, &s);
     return !s.surrogate && s.n_out == n_want &&
            memcmp(l->out + l->n_out, want, (size_t)n_want) == 0;

@@ -1,10 +1,11 @@
 /* normalize_plain_run.h - finds and copies text that needs no lookup, 64 bytes at a time; included
  * for each CPU
  *
- * Each block is converted to masks with one bit per byte. In this part of a block, "é" has two bytes:
+ * Each block is converted to masks with one bit per byte. In this part of a block, "é" takes two
+ * bytes:
  *
  *     text     t h e _ _ c a f é . \n \n I f _ “ . .
- *     spaces         1 1           1  1      1           becomes a space, where repeated spaces are removed
+ *     spaces         1 1           1  1      1           becomes a space, if repeated spaces are removed
  *     look                         1  1        1         classes[] decides: the byte may be plain or invalid
  *
  * All other bytes are 0 in plain_tables, and the right number of continuation bytes follows each lead.
@@ -24,7 +25,7 @@ typedef struct masks {
 /* Bytes >= 0x80. */
 typedef struct high_masks {
     uint64_t high, continued;
-    uint64_t lead_3, lead_4; /* leads of at least 3 bytes; of 4 */
+    uint64_t lead_3, lead_4; /* leads of at least 3 bytes; leads of 4 bytes */
 } high_masks;
 
 /* Marks leads whose continuation bytes are not all in the block, and continuation bytes without a
@@ -42,12 +43,12 @@ typedef struct run {
     const unitok_normalizer *n;
     const uint8_t *text;
     int64_t n_bytes;
-    /* start of the block, at a character; after the run, where it ended */
+    /* the start of the block, where a character begins; after the run, where it ended */
     int64_t at;
     uint8_t *to, *to_end;
-    int is_after_space;                  /* before `at` */
+    int is_after_space;                  /* the text before `at` ended with a space */
     int is_item;                         /* `at` is an item that must be looked up */
-    uint8_t tail[2 * PLAIN_BLOCK_BYTES]; /* the end of the text, padded with zeros */
+    uint8_t tail[2 * PLAIN_BLOCK_BYTES]; /* a copy of the end of the text, padded with zeros */
 } run;
 
 /* ------------------------------------------------------------------------ The text checked ---- */
@@ -61,8 +62,8 @@ INLINE int class_of(const unitok_normalizer *n, const uint8_t *text, int64_t n_b
     return length < 4 ? n->classes[code_point] : n->class_blocks[CLASS_BLOCK(code_point)];
 }
 
-/* Returns whether this is a character of three bytes of class 0 or MORE. In Japanese and Hindi, where
- * the first byte does not decide, most characters are. */
+/* Returns whether this is a character of three bytes whose class is 0 or MORE. Most characters of
+ * Japanese and Hindi, whose class does not follow from the first byte, are such characters. */
 INLINE int is_calm_3(const unitok_normalizer *n, const uint8_t *c)
 {
     /* checked before c[1] and c[2] are read, because they may be beyond the block */
@@ -100,8 +101,8 @@ INLINE int64_t find_item(const run *r, int64_t at, int class)
 
 /* --------------------------------------------------------------------------------- The run ---- */
 
-/* Copies 1 to 128 bytes in moves of constant size, because calling memcpy would take half of the time
- * for a short text. */
+/* Copies 1 to 128 bytes in moves of constant size, because for a short text, calling memcpy would
+ * take half of the total time. */
 INLINE void copy_few(uint8_t *to, const uint8_t *from, int64_t n_bytes)
 {
     uint8_t *to_end = to + n_bytes;
@@ -148,8 +149,8 @@ INLINE uint64_t bits_from(int k) { return k < 64 ? ~0ULL << k : 0; }
  * So every copy has a constant size, and byte j >= k of the block is always at to[j - k].
  * A run of spaces becomes one (rule 3 of normalize.c), or none if a space came before it.
  *
- * A character that BECOMES another is written by itself. One that must be looked up ends the run, at
- * the character or at the one before it if that begins a longer item. */
+ * A character whose class is BECOMES is replaced one at a time. A character that must be looked up
+ * ends the run: at that character, or at the one before it if a longer item begins there. */
 INLINE void take_block(run *r, const uint8_t *block, masks m)
 {
     int64_t n_left = r->n_bytes - r->at;
@@ -207,7 +208,7 @@ INLINE void begin_run(run *r, const unitok_normalizer *n, const uint8_t *text, i
     r->is_item = 0;
 }
 
-/* A block is consumed only if two blocks fit, so that its copies need no check. */
+/* A block is consumed only if there is space for two blocks, so that its copies need no check. */
 INLINE int continues(const run *r)
 {
     return !r->is_item && r->at < r->n_bytes && r->to_end - r->to >= PLAIN_ROOM_BYTES;
@@ -216,7 +217,7 @@ INLINE int continues(const run *r)
 INLINE plain_run end_run(run *r, int is_after_space, const uint8_t *out)
 {
     const uint8_t *text = r->text;
-    /* the run ended before the character after a MORE was checked */
+    /* the run ended before the character that follows a MORE was checked */
     if (!r->is_item && r->at < r->n_bytes && ends_with_more(r->n, text, r->at)) {
         int64_t last = last_character(text, r->at);
         r->to -= r->at - last;
@@ -227,7 +228,7 @@ INLINE plain_run end_run(run *r, int is_after_space, const uint8_t *out)
     return (plain_run){r->at, r->to - out, is_after_space};
 }
 
-/* The body of each CPU's function; LOOK computes the masks of a block. */
+/* The body of the function for each CPU; LOOK computes the masks of a block. */
 #define RUN_PLAIN(LOOK)                                                                            \
     run r;                                                                                         \
     begin_run(&r, n, text, n_bytes, is_after_space, out, room);                                    \

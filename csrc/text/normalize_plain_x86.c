@@ -26,8 +26,8 @@ AVX2 INLINE uint64_t mask_32(__m256i x, int shift)
  *     byte 6E     lower half E: set[E] = 01010000        upper half 6: bit 6 is 1: in the set
  *
  * The shuffle gives 0 for bytes from 0x80 on, so one lookup handles ASCII, and another, with the
- * highest bit inverted, all other bytes. Leads and continuation bytes are found only if the block has
- * bytes from 0x80 on. */
+ * highest bit inverted, all other bytes. Leads and continuation bytes are found only if the block
+ * contains bytes from 0x80 on. */
 AVX2 INLINE masks look_at_block_avx2(const plain_tables *t, const uint8_t *block)
 {
     const __m256i zero = _mm256_setzero_si256(),

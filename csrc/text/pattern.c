@@ -30,7 +30,7 @@ static int64_t find_match(const pattern *p, const pattern_automaton *a, const ui
     return match;
 }
 
-/* As find_match, but stops where an earlier attempt was in the loop state and failed. */
+/* Like find_match, but stops where an earlier attempt was in the loop state and failed. */
 static int64_t find_match_once(const pattern *p, const pattern_automaton *a, const uint8_t *text,
                                int64_t begin, int64_t end, struct pattern_run *failed)
 {
@@ -62,8 +62,8 @@ static int64_t find_any_match(const pattern *p, const pattern_automaton *a, cons
                                  : find_match_once(p, a, text, begin, end, failed);
 }
 
-/* Returns the end of the piece of a level that begins at text[begin]: a match, or the gap before the
- * next match. For most characters of a gap, one lookup shows that no match begins there. */
+/* Returns the end of a level's piece that begins at text[begin]: a match, or the gap before the
+ * next match. For most characters in a gap, one lookup shows that no match begins there. */
 static int64_t find_end(const pattern *p, const pattern_automaton *a, const uint8_t *text,
                         int64_t begin, int64_t end, struct pattern_run *failed)
 {

@@ -1,16 +1,16 @@
 /* pattern.h - pre-tokenizer patterns: regular expressions that divide a text into pieces
  *
- * A pattern has levels. The first one divides the text; each further one divides the pieces of the
- * level before it, as a chain of Split pre-tokenizers with behaviour Isolated does. Within a text,
- * matches are found from left to right, and they are those of a backtracking engine. Matches are
- * pieces, and so are the gaps between them.
+ * A pattern has levels. The first level divides the text; each further level divides the pieces of
+ * the level before it, as in a chain of Split pre-tokenizers with behaviour Isolated. Within a
+ * text, matches are found from left to right, and they are the same as those of a backtracking
+ * engine. Matches are pieces, and so are the gaps between matches.
  *
  *     level 0  \p{N}{1,3}   a b c d · 1 2 3 · 4 5 · e . f
  *     level 1  \p{L}+       a b c d | 1 2 3 | 4 5 | e | . | f
  *
- * A level is an automaton over classes of characters, which all levels share. It reports a match
- * when it reads the character after the match. Each byte that is not part of a valid UTF-8
- * character is treated as a character of the class of U+FFFD.
+ * A level is an automaton over classes of characters; all levels share the classes. An automaton
+ * reports a match when it reads the character after the match. Each byte that is not part of a
+ * valid UTF-8 character is treated as a character of the class of U+FFFD.
  */
 #pragma once
 
@@ -32,7 +32,8 @@ typedef struct pattern_automaton {
     uint16_t *next;
     int32_t n_states;
     int32_t n_columns; /* classes and the end of the text */
-    int32_t loop; /* the state in which several attempts may read the same text, or STATE_DEAD */
+    int32_t
+        loop; /* the only state in which several attempts may read the same text, or STATE_DEAD */
 } pattern_automaton;
 
 #define STATE_DEAD 0
@@ -59,9 +60,9 @@ int32_t pattern_new(const uint8_t *parts, int64_t n_bytes, pattern **ret, unitok
 void pattern_free(pattern *p);
 int64_t pattern_memory_bytes(const pattern *p);
 
-/* The end of the current piece of each level, and the text that an attempt read in the automaton's
- * loop state without finding a match later: another attempt in that state can stop there. All zeros at
- * the start of a text. */
+/* For each level: the end of the current piece, and the text that an attempt read in the
+ * automaton's loop state without finding a match later. A later attempt that is in that state can
+ * stop in this text. All zeros at the start of a text. */
 typedef struct pattern_state {
     int64_t ends[PATTERN_LEVELS_MAX];
     struct pattern_run {
@@ -84,12 +85,12 @@ INLINE uint8_t pattern_class_of(const pattern *p, uint32_t code_point)
 
 /* Whether a text may be divided between two characters. */
 enum pattern_border {
-    /* Dividing the text there may change the pieces. */
+    /* Dividing the text here may change the pieces. */
     PATTERN_BOUND,
     /* The pieces of both sides are those of the text, but the last one of the left side and the first
      * one of the right side may be parts of one piece. */
     PATTERN_FREE,
-    /* A piece ends there in any text, and the pieces of both sides are those of the text. */
+    /* In any text a piece ends here, and the pieces of both sides are those of the text. */
     PATTERN_CUT
 };
 

@@ -1,15 +1,15 @@
 /* pattern_automaton.c - converts a program to an automaton
  *
- * A state is an ordered list of instructions: those at which a backtracking engine would continue, in
- * order of preference. The list contains only sets, assertions and MATCH; splits and jumps are
- * followed immediately. An assertion depends on the next character, so it stays in the list until one
- * is read. Reading a character
+ * A state is an ordered list of instructions: the instructions at which a backtracking engine would
+ * continue, in order of preference. The list contains only sets, assertions and MATCH; splits and
+ * jumps are followed immediately. An assertion depends on the next character, so it stays in the
+ * list until that character is read. Reading a character
  *
  *     1. follows the assertions that it satisfies, at their position in the list;
  *     2. reports a match on reaching MATCH, and drops all instructions after it;
  *     3. advances past the sets that contain it.
  *
- * So a match is reported with the character after it, or with the end of the text.
+ * So a match is reported when the character after it, or the end of the text, is read.
  */
 
 #include "ground/grow.h"
@@ -24,15 +24,16 @@ typedef struct determinizer {
     int64_t n_lists, lists_capacity;
     int64_t *offsets; /* state s is lists[offsets[s]..offsets[s + 1] - 1] */
     int64_t n_states, offsets_capacity;
-    int32_t *slots; /* a hash table of the states, -1: empty */
+    int32_t *slots; /* a hash table of the states; -1: an empty slot */
     int32_t n_slots;
-    int32_t *stack;  /* of instructions, each pushed once for each path to it */
+    int32_t *stack;  /* a stack of instructions, each pushed once for each path to it */
     uint32_t *seen;  /* by instruction: the last walk that reached it */
-    uint32_t *moved; /* the same, for the list that is being built */
+    uint32_t *moved; /* by instruction: the last walk that listed it */
     uint32_t walk;
 } determinizer;
 
-/* Pushes the targets of a jump or split, the preferred one on top. Returns 0 for other ops. */
+/* Pushes the targets of a jump or split, with the preferred one on top. Returns 0 for all other
+ * instructions. */
 static int push_targets(determinizer *d, const pattern_op *o, int32_t *io_n)
 {
     if (o->op != OP_JUMP && o->op != OP_SPLIT) return 0;
@@ -101,8 +102,8 @@ static uint32_t hash_list(const int32_t *list, int64_t n)
     return h ^ h >> 15;
 }
 
-/* Returns the number of the state with the list just built, lists[offsets[n_states]..n_lists - 1],
- * which becomes a new state unless a state already has this list. Returns -1 after a failure. */
+/* Returns the number of the state with the list just built, lists[offsets[n_states]..n_lists - 1].
+ * The list becomes a new state unless a state already has it. Returns -1 after a failure. */
 static int32_t find_state(determinizer *d)
 {
     int64_t begin = d->offsets[d->n_states], n = d->n_lists - begin;
@@ -125,7 +126,7 @@ static int32_t find_state(determinizer *d)
     return d->slots[slot];
 }
 
-/* Returns the cell of a state and a class, or -1 after a failure. */
+/* Returns the cell for a state and a class, or -1 after a failure. */
 static int32_t find_cell(determinizer *d, int64_t state, int32_t class)
 {
     int found = 0, is_done = 0;

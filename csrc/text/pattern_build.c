@@ -20,7 +20,8 @@ int pattern_no_memory(pattern_build *b)
     return 0;
 }
 
-/* No text contains surrogates. Adding them to the sets of U+FFFD avoids a class for them. */
+/* No text contains surrogates. Adding surrogates to the sets that contain U+FFFD avoids a class for
+ * them. */
 static int move_surrogates(pattern_build *b, char_set *set)
 {
     static const uint32_t BORDERS[2] = {0xD800, 0xE000};
@@ -71,14 +72,14 @@ static int compile_level(pattern_build *b, const pattern_program *program, int i
     ok = ok && pattern_determinize(b, program, n_classes, member, a) && pattern_minimize(b, a) &&
          pattern_check_nonempty(b, a) && (!is_total || pattern_check_total(b, a)) &&
          pattern_check_linear(b, a) && pattern_find_cuts(b, a, between);
-    /* A later level matters only where the earlier levels are PATTERN_FREE. */
+    /* A later level matters only at borders for which the earlier levels give PATTERN_FREE. */
     for (int32_t k = 0; ok && k < n_classes * n_classes; k++)
         if (b->item == 0 || p->between[k] == PATTERN_FREE) p->between[k] = between[k];
     mem_free(between);
     return ok;
 }
 
-/* Compiles all parts; is_total and programs have one item for each. */
+/* Compiles all parts; is_total and programs have one item for each part. */
 static int compile(pattern_build *b, const uint8_t *parts, int64_t n_bytes,
                    pattern_program *programs, pattern *p)
 {

@@ -16,8 +16,8 @@
 #define PATTERN_SETS_MAX 512
 #define PATTERN_PROGRAM_MAX 8192
 #define PATTERN_STATES_MAX 8192
-#define PATTERN_CELLS_MAX 262144 /* of one automaton: states times classes */
-#define PATTERN_DEPTH_MAX 100    /* of groups and brackets */
+#define PATTERN_CELLS_MAX 262144 /* the size of one automaton: states times classes */
+#define PATTERN_DEPTH_MAX 100    /* the depth of nested groups and brackets */
 
 typedef struct pattern_build {
     unitok_error *error;
@@ -40,16 +40,16 @@ INLINE int pattern_spend(pattern_build *b, int64_t n)
     return pattern_refuse(b, -1, "the pattern is too complex");
 }
 
-/* Moves *set into b->sets, unless that contains an equal set, and stores the index in *ret. */
+/* Moves *set into b->sets, unless an equal set is already there, and stores the index in *ret. */
 int pattern_add_set(pattern_build *b, char_set *set, int32_t *ret);
 
 /* ------------------------------------------------------------------------------------ Tree ---- */
 
 enum {
     TREE_SET,      /* one character of `set` */
-    TREE_SEQUENCE, /* all children */
+    TREE_SEQUENCE, /* all children, one after another */
     TREE_CHOICE,   /* the first child that leads to a match */
-    TREE_REPEAT,   /* the child min to max times */
+    TREE_REPEAT,   /* the child, min to max times */
     TREE_ASSERT    /* the next character is in `set`, or, with at_end, the text ends here */
 };
 enum { GREEDY, LAZY, POSSESSIVE };
@@ -58,7 +58,7 @@ typedef struct pattern_node {
     uint8_t kind;
     uint8_t greed;       /* REPEAT; POSSESSIVE only if the child is a SET */
     uint8_t at_end;      /* ASSERT */
-    uint8_t is_nullable; /* it can match the empty string */
+    uint8_t is_nullable; /* the node can match the empty string */
     int32_t set;
     int32_t child, next; /* the first child and the next sibling, or -1 */
     int32_t min, max;    /* REPEAT; max is -1 if there is no limit */
@@ -85,7 +85,7 @@ typedef struct pattern_parser {
     int dialect;
     int ignore_case;
     int depth;
-    int n_brackets; /* the part of `depth` that is brackets */
+    int n_brackets; /* how many of the levels in `depth` are brackets */
     uint32_t last;  /* the literal just before `at`, or 0: see is_folded_pair */
 } pattern_parser;
 
@@ -95,7 +95,7 @@ INLINE int parser_sees(const pattern_parser *p, const char *text)
     return p->n_bytes - p->at >= n && !memcmp(p->text + p->at, text, (size_t)n);
 }
 
-/* What an escape stands for. */
+/* The meaning of an escape. */
 enum { ESCAPE_ERROR, ESCAPE_CODE, ESCAPE_SET, ESCAPE_END };
 
 /* Parse the text after a backslash, or after an opening bracket. *set must be empty. */
@@ -105,7 +105,7 @@ int pattern_parse_bracket(pattern_parser *p, char_set *set);
 /* Reads a literal character. */
 uint32_t pattern_parse_literal(pattern_parser *p);
 
-/* Adds the other case of each letter of an ASCII set. */
+/* Adds the other case of each letter in an ASCII set. */
 int pattern_fold(pattern_parser *p, char_set *set);
 
 /* --------------------------------------------------------------------------------- Program ---- */
@@ -133,8 +133,8 @@ int pattern_emit(pattern_build *b, const pattern_tree *tree, pattern_program *pr
 
 /* --------------------------------------------------------------------------------- Classes ---- */
 
-/* Fills *ret from the sets of all levels, and *ret_member: member[set * n_classes + class] tells
- * whether the class is in the set. The caller frees *ret_member, even after a failure. */
+/* Fills *ret from the sets of all levels, and *ret_member: (*ret_member)[set * n_classes + class]
+ * tells whether the class is in the set. The caller frees *ret_member, even after a failure. */
 int pattern_partition(pattern_build *b, pattern_classes *ret, uint8_t **ret_member);
 
 /* ------------------------------------------------------------------------------- Automaton ---- */

@@ -1,8 +1,8 @@
 /* pattern_check.c - properties of an automaton that hold for every text
  *
  * An attempt to match begins at a position and reads until its state is dead. A cell is silent if it
- * reports no match. An attempt is late from the point after which it reads only silent cells: it
- * has passed the end of its match, or has no match.
+ * reports no match. An attempt is late from the point on after which it reads only silent cells: it
+ * has passed the end of its match, or it has no match.
  */
 
 #include "ground/alloc.h"
@@ -28,7 +28,8 @@ int pattern_check_nonempty(pattern_build *b, const pattern_automaton *a)
     return 1;
 }
 
-/* Most cells lead to a later state, so going backwards settles nearly all states in one round. */
+/* Most cells lead to a state with a higher number, so going backwards settles nearly all states in
+ * one round. */
 int pattern_find_failing(pattern_build *b, const pattern_automaton *a, uint8_t *can_fail)
 {
     memset(can_fail, 0, (size_t)a->n_states);
@@ -61,7 +62,7 @@ int pattern_check_total(pattern_build *b, const pattern_automaton *a)
 
 /* ------------------------------------------------------------------------------------ Cuts ---- */
 
-/* What an attempt that has read the character before a border does at the border. */
+/* What happens at a border to an attempt that has read the character before it. */
 enum { ENDS = 1, FAILS = 2, JOINS = 4, DIFFERS = 8 };
 
 static int at_border(const pattern_automaton *a, const uint8_t *can_fail, int32_t s, int32_t after)
@@ -73,7 +74,7 @@ static int at_border(const pattern_automaton *a, const uint8_t *can_fail, int32_
     return is_restarted && !can_fail[next] && at_end(a, s) ? JOINS : DIFFERS;
 }
 
-/* Lists the states, except DEAD, in which attempts can be after a character of class `before`. */
+/* Lists the states other than DEAD in which attempts can be after a character of class `before`. */
 static int32_t states_after(const pattern_automaton *a, int32_t before, uint8_t *is_seen,
                             int32_t *ret)
 {

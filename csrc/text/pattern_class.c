@@ -6,7 +6,7 @@
 
 /* ------------------------------------------------------------------------------------ Sets ---- */
 
-/* Replaces *a with its combination with b, and charges the steps. */
+/* Replaces *a with the combination of *a and b, and charges the steps. */
 static int combine(pattern_parser *p, char_set *a, const char_set *b, int which)
 {
     return pattern_spend(p->b, a->n_borders + b->n_borders + 16) &&
@@ -59,7 +59,7 @@ static void skip_property_kind(const pattern_parser *p, const uint8_t **name, in
     }
 }
 
-/* \p{Name}, \P{Name}, \p{^Name}, or \pL, from the name on. */
+/* Reads \p{Name}, \P{Name}, \p{^Name}, or \pL, from the name on. */
 static int parse_property(pattern_parser *p, int is_negative, char_set *set)
 {
     int64_t start = p->at - 2;
@@ -95,8 +95,8 @@ static int hex_value(uint8_t c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* \xHH, \x{H...} or \uHHHH, from the first digit or brace on; n_digits is for the forms without
- * braces. In onig, \xHH is a byte, so from 80 on it is not a character. */
+/* Reads \xHH, \x{H...} or \uHHHH, from the first digit or brace on; n_digits is for the forms
+ * without braces. In onig, \xHH denotes a byte, so from 80 on it is not a character. */
 static int parse_hex(pattern_parser *p, int n_digits, uint32_t *code)
 {
     int64_t start = p->at - 2;
@@ -118,7 +118,7 @@ static int parse_hex(pattern_parser *p, int n_digits, uint32_t *code)
     return ESCAPE_CODE;
 }
 
-/* \d, \s or \w, or its complement if the letter is a capital. */
+/* Reads \d, \s or \w, or the complement if the letter is a capital. */
 static int parse_shorthand(pattern_parser *p, uint8_t letter, char_set *set)
 {
     uint8_t small = letter | 0x20;
@@ -190,7 +190,7 @@ typedef struct bracket {
     char_set whole; /* the operands before the last && */
     char_set part;  /* the operand being parsed */
     int has_whole;
-    int n_items; /* of the part */
+    int n_items; /* of the part between two && */
 } bracket;
 
 static int finish_part(pattern_parser *p, bracket *br)
@@ -269,8 +269,8 @@ static int parse_nested(pattern_parser *p, char_set *part)
     return ok;
 }
 
-/* Reads a character or an escape. Rejects a hyphen that is neither the first nor the last item nor part
- * of a range, because its meaning differs between the dialects. */
+/* Reads a character or an escape. Rejects a hyphen unless it is the first or the last item or part
+ * of a range, because its meaning elsewhere differs between the dialects. */
 static int parse_item(pattern_parser *p, int is_first, char_set *set, uint32_t *code)
 {
     if (parser_sees(p, "\\")) {

@@ -1,5 +1,5 @@
-/* pattern_classes.c - divides all characters into classes; the characters of a class are in the
- * same sets of the pattern
+/* pattern_classes.c - divides all characters into classes, such that all characters of a class are
+ * in the same sets of the pattern
  *
  *     [a-z]      ──────████████──────
  *     [c\d]      ███─────█───────────
@@ -9,7 +9,7 @@
 #include "ground/grow.h"
 #include "text/pattern_build.h"
 
-/* Code points from `begin` to the `begin` of the next run have this class. */
+/* Code points from `begin` up to the `begin` of the next run have this class. */
 typedef struct run {
     uint32_t begin;
     int32_t class;
@@ -20,7 +20,7 @@ typedef struct runs {
     int32_t n;
 } runs;
 
-/* Divides each class of *r into the characters inside and outside of one more set. Classes are
+/* Divides each class of *r into the characters inside and outside one more set. Classes are
  * numbered in the order in which they first occur. */
 static int divide(pattern_build *b, runs *r, const char_set *set, int32_t *io_n_classes)
 {
@@ -60,7 +60,8 @@ static int64_t number_of_page(pattern_classes *c, int32_t uniform[PATTERN_CLASSE
     return c->n_pages++;
 }
 
-/* Fills the pages from the runs. Most pages have a single class; equal ones of these are shared. */
+/* Fills the pages from the runs. Most pages have a single class; equal pages among these are
+ * shared. */
 static int fill_pages(pattern_build *b, const runs *r, pattern_classes *c)
 {
     enum { N_PAGES = CODE_POINTS / 256 };
@@ -89,7 +90,7 @@ static int fill_pages(pattern_build *b, const runs *r, pattern_classes *c)
     return pattern_spend(b, c->n_pages * 64 + N_PAGES * 8);
 }
 
-/* Any code point of a class tells which sets contain the class. */
+/* Any code point of a class shows which sets contain the class. */
 static int fill_members(pattern_build *b, const runs *r, int32_t n_classes, uint8_t **ret)
 {
     if (!pattern_spend(b, b->n_sets * n_classes * 16)) return 0;

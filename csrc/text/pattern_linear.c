@@ -1,28 +1,30 @@
 /* pattern_linear.c - rejects patterns that take quadratic time on some texts
  *
- * An attempt may read far beyond the end of its match. The next attempt begins at that end and reads
- * the same characters, so a pattern such as [ab]*c|a takes O(n^2) on a^n. Reading takes linear
- * time if only a limited number of late attempts (pattern_check.c) can pass the same position:
+ * An attempt may read far beyond the end of its match. The next attempt begins at that end and
+ * reads the same characters again, so a pattern such as [ab]*c|a takes O(n^2) on a^n. The time is
+ * linear if only a limited number of late attempts (pattern_check.c) can pass the same position:
  *
  *     text       a a a a a a a a a a
  *     attempt 0  █▒▒▒▒▒▒▒▒▒▒          █ its match   ▒ late
  *     attempt 1    █▒▒▒▒▒▒▒▒▒
  *     attempt 2      █▒▒▒▒▒▒▒
  *
- * Late attempts that end within a few characters cost only a few characters each. The others are called
- * long. If more than n_states long attempts were at one position, two would be in the same state. So it
- * suffices to try all pairs of a long attempt and a later one, on all texts: first while the later one
- * may still lead to its own match or to further attempts ("live"), then once it is long as well.
+ * Late attempts that end within a few characters cost little. All other late attempts are called
+ * long. If more than n_states long attempts were at one position, two would be in the same state.
+ * So it suffices to try all pairs of a long attempt and a later attempt, on all texts: first while
+ * the later one may still lead to its own match or to further attempts ("live"), then once it is
+ * long as well.
  *
  * Two attempts may share a state that long attempts never leave for another long state, such as the
- * state of \s+$ after a space. pattern_next remembers where the last late attempt was in that state, and
- * stops the next attempt that reaches it there. One such state is supported for each level.
+ * state of \s+$ after a space. pattern_next remembers where the last late attempt was in that
+ * state, and stops the next attempt that reaches the state there. One such state is supported for
+ * each level.
  */
 
 #include "ground/grow.h"
 #include "text/pattern_build.h"
 
-/* Late attempts that read at most this many more characters are not long. */
+/* A late attempt that reads at most this many more characters is not long. */
 #define LATE_SHORT 32
 
 /* The phase of the second attempt of a pair; bits of search.seen. */
@@ -41,7 +43,7 @@ typedef struct search {
     uint8_t *seen; /* [number[first] * n_states + second]: the marks that were pushed */
     pair *stack;
     int64_t n_stack, capacity;
-    int is_found; /* two long attempts can be in one state other than a->loop */
+    int is_found; /* two long attempts can be in the same state, other than a->loop */
 } search;
 
 INLINE uint16_t cell_at(const pattern_automaton *a, int32_t state, int32_t class)
@@ -113,8 +115,8 @@ static int push_late(search *s, int32_t first, int32_t second)
     return !s->is_long[second] || push(s, first, second, LATE);
 }
 
-/* Pushes an attempt that begins with a character of class c and, if that attempt can fail, the one that
- * begins after the character. */
+/* Pushes an attempt that begins with a character of class c and, if that attempt can fail, the
+ * attempt that begins after the character. */
 static int push_fresh(search *s, int32_t first, int32_t c)
 {
     int32_t next = cell_at(s->a, STATE_START, c) & CELL_STATE;

@@ -1,7 +1,8 @@
 /* pattern_minimize.c - merges equivalent states
  *
- * Moore's algorithm: all states begin in one block. Blocks are divided until, for each class, the cells
- * of all states of a block agree in whether they match and in the block that they lead to.
+ * Moore's algorithm: all states begin in one block. Blocks are divided until, for each class, the
+ * cells of all states of a block agree on whether they report a match and on the block to which
+ * they lead.
  */
 
 #include "ground/grow.h"
@@ -9,9 +10,9 @@
 
 typedef struct minimizer {
     const pattern_automaton *a;
-    int32_t *block; /* of each state */
+    int32_t *block; /* the block of each state */
     int32_t *next_block;
-    int32_t *slots; /* a hash table of the first state of each next block, -1: empty */
+    int32_t *slots; /* a hash table of the first state of each next block; -1: an empty slot */
     uint32_t n_slots;
 } minimizer;
 

@@ -20,7 +20,7 @@ static int32_t new_node(pattern_parser *p, int kind)
     return (int32_t)t->n_nodes++;
 }
 
-/* Adds a node for *set, which is always freed or moved; at_end is for TREE_ASSERT. */
+/* Adds a node for *set, which is freed or moved in any case; at_end is for TREE_ASSERT. */
 static int32_t new_set_node(pattern_parser *p, int kind, char_set *set, int at_end)
 {
     int32_t number, node = -1;
@@ -86,7 +86,7 @@ static int add_lookahead(pattern_parser *p, int64_t start, int32_t node, char_se
     return char_set_combine(set, more, CHAR_SET_UNION) || pattern_no_memory(p->b);
 }
 
-/* (?=body) or (?!body), from the body on. */
+/* Reads (?=body) or (?!body), from the body on. */
 static int32_t parse_lookahead(pattern_parser *p, int is_negative)
 {
     int64_t start = p->at;
@@ -106,7 +106,8 @@ static int32_t parse_lookahead(pattern_parser *p, int is_negative)
 
 /* ---------------------------------------------------------------------------------- Groups ---- */
 
-/* (?>body): the body itself if that is one character; possessive if it is a repeated character. */
+/* Reads (?>body): the node is the body itself if that is one character, and possessive if it is a
+ * repeated character. */
 static int32_t parse_atomic(pattern_parser *p)
 {
     int64_t start = p->at;
@@ -121,7 +122,7 @@ static int32_t parse_atomic(pattern_parser *p)
     return pattern_refuse(p->b, start, "this atomic group is not supported") - 1;
 }
 
-/* The kind of group that begins at `at`, after its parenthesis; moves to its body. */
+/* Returns the kind of the group that begins at `at`, after its parenthesis; moves to its body. */
 enum { GROUP_ERROR, GROUP_PLAIN, GROUP_LOOKAHEAD, GROUP_NOT_LOOKAHEAD, GROUP_ATOMIC, GROUP_OPTION };
 
 static int parse_group_kind(pattern_parser *p)
@@ -144,9 +145,9 @@ static int parse_group_kind(pattern_parser *p)
     return pattern_refuse(p->b, p->at - 1, "this kind of group is not supported");
 }
 
-/* A group, from its parenthesis on. The option (?i) changes the state of the parser. In onig, it also
- * begins a group that extends to the end of the enclosing one: a(?i)b|c means a(?i:b|c). Returns
- * TREE_NONE for an option that does not begin a group. */
+/* Reads a group, from its parenthesis on. The option (?i) changes the state of the parser. In onig,
+ * it also begins a group that extends to the end of the enclosing group: a(?i)b|c means a(?i:b|c).
+ * Returns TREE_NONE for an option that does not begin a group. */
 #define TREE_NONE (-2)
 static int32_t parse_group(pattern_parser *p)
 {
@@ -213,7 +214,7 @@ static int32_t parse_character(pattern_parser *p)
     return -1;
 }
 
-/* A bracket expression, or a dot: every character except a newline. */
+/* Reads a bracket expression, or a dot, which matches every character except a newline. */
 static int32_t parse_any(pattern_parser *p)
 {
     char_set set = {0};
@@ -255,7 +256,7 @@ static int32_t parse_atom(pattern_parser *p)
 
 /* ----------------------------------------------------------------------------- Quantifiers ---- */
 
-/* A number of at most 5 digits, or -1. */
+/* Reads a number of at most 5 digits; otherwise returns -1. */
 static int32_t parse_number(pattern_parser *p)
 {
     int32_t n = -1;
@@ -268,7 +269,7 @@ static int32_t parse_number(pattern_parser *p)
     return p->at - start > 5 ? -1 : n;
 }
 
-/* {n}, {n,} or {n,m}. */
+/* Reads {n}, {n,} or {n,m}. */
 static int parse_interval(pattern_parser *p, int32_t *min, int32_t *max)
 {
     int64_t start = p->at++;

@@ -64,7 +64,7 @@ static int emit_choice(emitter *e, int32_t child)
     return 1;
 }
 
-/* Emits an unlimited repetition, except for the required bodies before the last. */
+/* Emits an unlimited repetition, except for the required bodies before the last one. */
 static int emit_loop(emitter *e, const pattern_node *n)
 {
     int32_t start = end_of(e), split, jump;

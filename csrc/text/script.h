@@ -1,7 +1,7 @@
 /* script.h - the Unicode script of a code point, for trainers that separate scripts
  *
- * The scripts are those of Unicode 9.0 with Hiragana, Katakana and the long vowel sign counted as
- * Han, as in sentencepiece 0.2.3. Code points that 9.0 does not assign are Common.
+ * The scripts are those of Unicode 9.0, except that Hiragana, Katakana and the long vowel sign
+ * count as Han, as in sentencepiece 0.2.3. Code points that Unicode 9.0 does not assign are Common.
  */
 #pragma once
 

@@ -13,7 +13,7 @@ static const char CATEGORIES[][3] = {
 enum { N_CATEGORIES = sizeof CATEGORIES / sizeof *CATEGORIES };
 enum { N_RUNS = sizeof category_runs / sizeof *category_runs };
 
-/* The long names; the short ones are those of CATEGORIES, or their first letters. */
+/* The long names of categories; the short names are those in CATEGORIES, or their first letters. */
 static const struct {
     const char *name, *categories;
 } LONG_NAMES[] = {
@@ -70,8 +70,8 @@ static const struct {
     {"thai", BORDERS(script_thai)},         {"hfpunctuation", BORDERS(hf_punctuation)},
 };
 
-/* Returns the categories named `name`, one bit each: "Lu" is one category, and "L" is all that
- * begin with L. */
+/* Returns the categories named `name`, one bit each: "Lu" is one category, and "L" is all
+ * categories that begin with L. */
 static uint32_t category_mask(const char *name)
 {
     uint32_t mask = 0;
@@ -127,7 +127,7 @@ int unicode_word(enum unicode_word which, char_set *ret)
            char_set_combine(ret, &more, CHAR_SET_UNION);
 }
 
-/* Rust's char::is_numeric includes digits that are not in onig's N. */
+/* Rust's char::is_numeric includes some digits that are not in onig's N. */
 static int add_hf_numeric(char_set *ret)
 {
     return add_categories(ret, category_mask("N")) && char_set_add(ret, 0x11DE0, 0x11DE9) &&

@@ -8,7 +8,7 @@ enum unicode_status { UNICODE_OK, UNICODE_NO_MEMORY, UNICODE_NO_PROPERTY };
 /* Fills *ret, an empty set, with the property named name[0..n-1]: a general category ("Lu", "L",
  * "Uppercase_Letter"), a script ("Han"), "White_Space", or the classes of Hugging Face's
  * pre-tokenizers ("HfNumeric" of Digits, "HfPunctuation" of Punctuation). Case, spaces, '_' and '-'
- * do not matter. */
+ * in the name do not matter. */
 enum unicode_status unicode_property(const uint8_t *name, int64_t n, char_set *ret);
 
 /* The characters that \w matches: Alphabetic, marks, Nd and Pc. onig adds six numbers of Latin-1,
