@@ -188,7 +188,7 @@ typedef struct unitok_model_info {
     int64_t fallback_id;     /* LONGEST: as in the spec; -1 if all 256 bytes are pieces */
     int64_t unknown_id;      /* the id of an unknown character, or -1 */
     int64_t max_piece_bytes; /* the length of the longest piece */
-    int64_t memory_bytes;    /* of the model, with the bytes given to unitok_model_load */
+    int64_t memory_bytes;    /* what the model takes, with the bytes of unitok_model_load */
     int64_t trie_bytes;      /* the share of memory_bytes that the engine takes */
     int32_t kind;            /* an enum unitok_kind */
     int32_t flags;           /* of enum unitok_model_flags */
@@ -289,7 +289,7 @@ int64_t unitok_decode(const unitok_model *model, const void *ids, int64_t n_ids,
 typedef struct unitok_proto {
     int64_t n_rest_bytes;
     int64_t charsmap_at, n_charsmap_bytes; /* in the file; 0 and 0 if the file has no charsmap */
-    int64_t unknown_id;                    /* of the piece of type UNKNOWN, or -1 */
+    int64_t unknown_id;                    /* the id of the piece of type UNKNOWN, or -1 */
     int32_t n_byte_pieces;                 /* how many of <0x00> to <0xFF> are pieces */
     int32_t has_texts;                     /* a piece is NORMAL, USER_DEFINED or UNUSED */
     int32_t is_finite;                     /* all scores are finite */

@@ -18,7 +18,7 @@ typedef struct bpe_builder {
     uint32_t *numbers;    /* [piece]: its symbol */
     string_table strings; /* all pieces */
     uint64_t *pairs;      /* the pairs in the order in which they were found, as table slots */
-    uint64_t *hashes;     /* of the prefixes of a piece */
+    uint64_t *hashes;     /* the hashes of the prefixes of a piece */
     uint64_t *powers;     /* powers of the hash factor of `strings` */
     uint8_t *is_direct;   /* [piece]: whether its own text merges into it */
     int64_t n_pairs, pairs_capacity, symbols_capacity;

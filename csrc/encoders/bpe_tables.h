@@ -86,8 +86,8 @@ struct bpe {
     uint64_t direct_factor;  /* see probing.h */
     uint64_t *direct_filter; /* indexed by BPE_FILTER_BITS more hash bits than `direct` */
     int32_t *ids;            /* [0..n_symbols): TOKEN_UNKNOWN for a symbol that is not a piece */
-    uint32_t *lengths;       /* [0..n_symbols), in bytes; NULL without unused pieces */
-    uint8_t *is_unused;      /* [0..n_symbols); NULL without unused pieces */
+    uint32_t *lengths;       /* [0..n_symbols), in bytes; NULL if no piece is unused */
+    uint8_t *is_unused;      /* [0..n_symbols); NULL if no piece is unused */
     int32_t traits;          /* enum bpe_traits */
     int has_merges;          /* built by bpe_new_merges */
     int has_all_bytes;       /* UNITOK_BYTES, and every byte has a symbol */

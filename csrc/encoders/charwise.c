@@ -22,7 +22,7 @@
 typedef struct inner {
     int64_t first, last;
     int32_t n_bytes;
-    uint16_t children; /* of charwise_node */
+    uint16_t children; /* as in charwise_node */
 } inner;
 
 typedef struct builder {

@@ -1,11 +1,11 @@
 /* charwise.h - the best path of a float32 Unigram model, character by character, for Japanese and
  * Chinese
  *
- * A Japanese character has three bytes; in a trie of bytes each of them costs a dependent load and
- * an unpredictable branch. Here each step reads a character. The characters of pieces are numbered,
- * frequent ones first, and the child of a node for character number c is node base + c if the label
- * there is c. A node stores the piece that ends there and its score. The first character is looked
- * up in a table:
+ * A Japanese character takes three bytes; in a trie of bytes, each byte costs a dependent load and
+ * an unpredictable branch. Here each step reads a complete character. The characters of pieces are
+ * numbered, frequent ones first, and the child of a node for character number c is node base + c if
+ * the label there is c. A node stores the piece that ends there and its score. The first character
+ * is looked up in a table:
  *
  *     text       東        京        都        に
  *     numbers    812       95        407       3

@@ -45,7 +45,7 @@ typedef struct builder {
     const trie *trie;
     const endings_pieces *pieces;
     endings *endings;
-    int64_t capacity; /* of lists */
+    int64_t capacity; /* the capacity of lists[] */
 } builder;
 
 /* The trie's unit of a node other than the root. */

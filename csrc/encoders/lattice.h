@@ -38,7 +38,7 @@ int32_t lattice_model_init(const unigram *m, const unitok_spec *spec, lattice_mo
 void lattice_model_free(lattice_model *model);
 
 typedef struct lattice_edge {
-    uint32_t value; /* of the trie; 0: unknown */
+    uint32_t value; /* its value in the trie; 0: unknown */
     uint32_t n_bytes;
 } lattice_edge;
 

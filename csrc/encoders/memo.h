@@ -14,7 +14,7 @@
  *
  * Ids are 16 or 32 bits wide, and so is `word`: its low 4 bits count the ids; the others belong to
  * model/segments.h, which declares the entries. n = 0 marks an empty entry, as no segment is empty.
- * A short entry has 32 bytes, so it never crosses the border of a cache line. If a short segment
+ * A short entry takes 32 bytes, so it never crosses the border of a cache line. If a short segment
  * has too many ids for a short entry, as runs of spaces do in GPT-2, its entry has the mark
  * MEMO_ELSEWHERE, and the ids are in the long table. A hit copies all ids and the word, whatever
  * the count, and advances the output by the count; a copy of fixed size needs no branch.

@@ -160,8 +160,8 @@ static int32_t add_hypothesis(nbest *s, int32_t node, int32_t next, double score
     return (int32_t)s->n_hypotheses++;
 }
 
-/* Copies a hypothesis and those it extends to s->kept, unless they are there already. Returns its
- * new index, or FAILED. */
+/* Copies a hypothesis and those that it extends to s->kept, unless they are already there. Returns
+ * its new index, or FAILED. */
 static int32_t keep(nbest *s, int64_t *n_kept, int32_t hypothesis)
 {
     int32_t first = FAILED, before = FAILED;

@@ -41,7 +41,7 @@ typedef struct sampler {
     int64_t n_cells;
     double *weights; /* exp(alpha * score) by value, for `model` and `alpha` */
     int32_t has_tiny_weights;
-    lattice_edge *edges; /* of one position */
+    lattice_edge *edges; /* the edges of one position */
     const lattice_model *model;
     double alpha;
 } sampler;

@@ -31,7 +31,7 @@ typedef struct symbols {
     uint64_t factor;     /* see probing.h */
     int n_bits, n_turns; /* n_turns: the number of factors tried at this size */
     int64_t n_used;      /* slots in use */
-    uint64_t *user;      /* units of a trie; NULL without user-defined symbols */
+    uint64_t *user;      /* units of a trie; NULL if there are no user-defined symbols */
     uint8_t user_leads[256];
 } symbols;
 

@@ -81,7 +81,7 @@ static int32_t build_words(unitok_model *m, unitok_error *error)
              (m->state = mem_zalloc(1, sizeof(words))) != NULL;
     int32_t status = ok ? words_new(&spec, m->state, error) : fail_memory(error);
     text_pieces_free(&pieces);
-    m->is_whole = !m->compact; /* U+2581 then has three bytes, and the cuts would miss it */
+    m->is_whole = !m->compact; /* U+2581 then takes three bytes, and the cuts would miss it */
     if (status) free_words(m);
     return status;
 }

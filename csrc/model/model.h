@@ -25,7 +25,7 @@ typedef struct id_scores {
  *
  *     image     | header | trie or spec ........ | cuts | pieces |       mapped from a file, or `owned`
  *                           ▲                      ▲      ▲
- *                           state, spec            cuts   pieces           greedy models: in the image
+ *                           state, spec            cuts   pieces           greedy: all in the image
  *                                                                          others: cuts and pieces are own_*
  */
 struct unitok_model {

@@ -10,10 +10,10 @@
  * varints that are longer than necessary. As in protobuf, the last occurrence of a field in a piece
  * counts, and a piece without a type is NORMAL.
  *
- * Only the pieces, which are nearly all of the file, are read here. Everything else is written to
- * `rest`, without pieces and charsmap, as a small protobuf message for the general parser. So only
- * one implementation reads those fields, and this reader may reject any unusual layout: then
- * protobuf parses the complete file.
+ * Only the pieces, which are nearly all of the file, are read here. Everything else, except the
+ * charsmap, is written to `rest`, a small protobuf message for the general parser. So only one
+ * implementation reads those fields, and this reader may reject any unusual layout: then protobuf
+ * parses the complete file.
  *
  * The piece "▁a" with the score -2, for example:
  *

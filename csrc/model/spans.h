@@ -8,8 +8,8 @@ typedef struct document {
     const uint8_t *text;
     int64_t n_bytes;
     uint8_t *normalized;
-    /* maps positions in verbatim normalized text to positions in the document; NULL without
-     * normalization */
+    /* maps positions in verbatim normalized text to positions in the document; NULL if the document
+     * is not normalized */
     int64_t *to_source;
 } document;
 

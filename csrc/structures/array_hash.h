@@ -47,8 +47,8 @@ struct array_hash {
     struct node node;
     uint32_t n_keys;
     uint32_t n_slots;                 /* a power of two */
-    uint32_t n_entry_bytes;           /* of all entries */
-    size_t memory_bytes;              /* all that was allocated for this table */
+    uint32_t n_entry_bytes;           /* the size of all entries */
+    size_t memory_bytes;              /* everything allocated for this table */
     uint64_t heads[ARRAY_HASH_HEADS]; /* [k]: the lengths of the keys of class k, one bit each */
     struct slot slots[];
 };

@@ -69,7 +69,7 @@ INLINE uint64_t fetch(const table *t, int64_t k)
  * AHEAD strings before they are needed, so that the cache misses of 16 strings overlap. */
 static int fill(const table *t, int64_t n)
 {
-    uint64_t hashes[AHEAD]; /* of string k at k % AHEAD */
+    uint64_t hashes[AHEAD]; /* the hash of string k is at k % AHEAD */
     for (int64_t k = 0; k < n && k < AHEAD; k++) hashes[k] = fetch(t, k);
     for (int64_t k = 0; k < n; k++) {
         uint64_t hash = hashes[k % AHEAD];

@@ -18,7 +18,7 @@
 
 struct frame {
     const struct branch *branch;
-    size_t n_path_bytes; /* of the path, including this branch's prefix */
+    size_t n_path_bytes; /* the size of the path, including this branch's prefix */
     int next;            /* the child to visit next, 0..255; or BEFORE_VALUE, NO_MORE */
 };
 

@@ -212,7 +212,7 @@ static int ends_with(const char_set *set, const uint8_t *text, int64_t begin, in
 typedef struct sections {
     const unitok_finder *f;
     const uint8_t *data;
-    int64_t n_bytes;   /* of all items */
+    int64_t n_bytes;   /* the size of all items */
     int64_t candidate; /* the next position at which a token may begin */
     int hide_special;
     int64_t *offsets, *given, n, capacity;

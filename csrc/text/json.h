@@ -32,7 +32,7 @@ typedef struct json_string {
 /* The functions of a level. in[0..n-1], n >= 1, begins with the opening quote of the string.
  *
  *   take    writes the text to out[0..n-1]; bytes after the text are overwritten
- *   skip    the same, but writes nothing
+ *   skip    like take, but writes nothing
  *   check   returns whether text[0..n-1] is valid UTF-8
  */
 typedef struct json_level {

@@ -67,8 +67,8 @@ typedef struct sink {
     uint8_t is_after_space; /* rule 3 */
 } sink;
 
-/* Returns a sink for one text. The space symbol has three bytes only if spaces are escaped and the
- * form is verbatim. */
+/* Returns a sink for one text. The space symbol takes three bytes only if spaces are escaped and
+ * the form is verbatim. */
 static sink new_sink(const unitok_normalizer *n, int compact, uint8_t *out, int64_t capacity)
 {
     int escapes = (n->flags & UNITOK_ESCAPE_WHITESPACES) != 0,

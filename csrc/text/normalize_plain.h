@@ -28,7 +28,7 @@ typedef struct plain_tables {
 } plain_tables;
 
 typedef struct plain_run {
-    int64_t n_taken; /* of the text */
+    int64_t n_taken; /* bytes of the text consumed */
     int64_t n_out;
     int is_after_space; /* the last byte consumed became a space, written or removed */
 } plain_run;
