@@ -56,8 +56,9 @@ uint32_t bpe_add_character(bpe_builder *b, const uint8_t *text, int64_t n_bytes,
 int bpe_begin_merges(bpe *m, int64_t n);
 int bpe_add_pair(bpe_builder *b, uint32_t left, uint32_t right, int64_t merge);
 
-/* Builds the tables derived from all pieces and pairs; 0 if allocation fails. */
+/* Builds the tables derived from all pieces and pairs. Returns 0 if allocation fails. */
 int bpe_build_tables(bpe_builder *b);
 
-/* Fills m->characters; 0 if allocation fails. Call it after the pairs have their final places. */
+/* Fills m->characters. Returns 0 if allocation fails. Call it after the pairs have their final
+ * places. */
 int bpe_build_characters(bpe_builder *b);

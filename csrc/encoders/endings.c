@@ -96,7 +96,7 @@ static int64_t get_list(const endings *a, uint32_t list, float *scores, uint32_t
 
 /* Gives nodes[at] a list: the piece that ends there, followed by the list of `suffix`. A piece
  * of one ASCII byte goes to `singles` instead, so that lists hold only pieces that end at few
- * positions. Returns 1; 0 if allocation fails; -1 if the list is too long. */
+ * positions. Returns 1, or 0 if allocation fails, or -1 if the list is too long. */
 static int put_piece(builder *b, uint32_t at, uint32_t value, uint32_t suffix)
 {
     endings *a = b->endings;

@@ -16,7 +16,7 @@
 
 #define FAILED (-1) /* an allocation failed */
 
-/* Reserves space for n items; 0 if allocation fails. */
+/* Reserves space for n items. Returns 0 if allocation fails. */
 #define RESERVE(s, items, capacity, n)                                                             \
     grow(&(s)->items, (n) - 1, &(s)->capacity, sizeof *(s)->items)
 

@@ -326,7 +326,7 @@ static int run(const sampler *s, window *w, int mode)
 
 /* -------------------------------------------------------------------------------- The text ---- */
 
-/* Grows the cells to n_cells and zeroes the new ones; 0 if allocation fails. */
+/* Grows the cells to n_cells and zeroes the new ones. Returns 0 if allocation fails. */
 static int reserve_cells(sampler *s, int64_t n_cells)
 {
     if (n_cells <= s->n_cells) return 1;

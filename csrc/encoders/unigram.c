@@ -90,7 +90,7 @@ static NOINLINE int is_piece(const unigram *m, const uint8_t *text, int64_t n_by
     return unit_value(unit) != 0;
 }
 
-/* Reserves space for n_tokens tokens; 0 if allocation fails. */
+/* Reserves space for n_tokens tokens. Returns 0 if allocation fails. */
 static int reserve_tokens(unigram_path *path, int64_t n_tokens)
 {
     return grow(&path->tokens, n_tokens - 1, &path->tokens_capacity, sizeof *path->tokens);
@@ -245,7 +245,7 @@ static double token_score(const unigram *m, const unitok_spec *spec, int64_t k)
     return byte >= 0 && (byte < 0x80 || byte >= 0xC0) ? m->unknown_score : 0;
 }
 
-/* Allocates the tables by value and by id; 0 if allocation fails. */
+/* Allocates the tables by value and by id. Returns 0 if allocation fails. */
 static int allocate(unigram *m)
 {
     size_t n_values = (size_t)m->n_pieces + 1, n_ids = (size_t)m->n_ids;

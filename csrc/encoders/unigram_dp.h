@@ -148,7 +148,7 @@ static int64_t NAME(segment)(const unigram *m, const uint8_t *text, int64_t n_by
 
 /* -------------------------------------------------------------------------------- In parts ---- */
 
-/* Grows the cells to `n_cells` and marks the new ones unused; 0 if allocation fails. */
+/* Grows the cells to `n_cells` and marks the new ones unused. Returns 0 if allocation fails. */
 static int NAME(reserve)(unigram_path *path, int64_t n_cells)
 {
     if (n_cells > path->capacity) {
@@ -206,7 +206,7 @@ INLINE void NAME(drop_cells)(unigram_path *path, int64_t end)
     path->reach -= end;
 }
 
-/* Emits the tokens up to cells[end], which becomes cells[0]; 0 if allocation fails. */
+/* Emits the tokens up to cells[end], which becomes cells[0]. Returns 0 if allocation fails. */
 INLINE int NAME(emit_tokens)(const unigram *m, unigram_path *path, int64_t end)
 {
     NAME(cell) *cells = path->cells;

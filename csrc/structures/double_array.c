@@ -54,7 +54,7 @@ INLINE uint64_t bits_from(const uint64_t *bits, int64_t at)
  * vocabularies, this makes walks 10 % faster than filling every hole would. It also limits the
  * time, because each class passes over the array once.
  *
- * Returns the base; 0 if allocation fails, -1 if there is no space. */
+ * Returns the base, or 0 if allocation fails, or -1 if there is no space. */
 static int64_t place_node(placing *p, const uint16_t *labels, int64_t n)
 {
     int64_t lowest = UINT16_MAX;
