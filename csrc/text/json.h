@@ -15,7 +15,7 @@
  *   n_bytes       including both quotes; 0 if the string is invalid: `error` tells why, and
  *                 error_at where
  *   n_out         bytes of text that `take` wrote
- *   any_high some of its bytes may be outside ASCII
+ *   any_high      some of its bytes may be outside ASCII
  *   surrogate     the first lone surrogate that is written as an escape, at surrogate_at; 0: none. The
  *                 text does not contain it
  */
