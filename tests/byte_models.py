@@ -1,4 +1,4 @@
-"""Byte-level models of real files, built without the package's readers, so that only the C library is tested."""
+"""Opens real byte-level model files without the package's readers, so that tests cover only the C library."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pyunitok.vocab.byte_level import CHARACTERS
 from pyunitok.vocab.vocabulary import CONTROL, NORMAL, pack
 
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-# Rust's char::is_numeric follows a later version of Unicode than the patterns
+# Rust's char::is_numeric follows a later version of Unicode than the patterns do
 DIGIT = r"[\p{N}\x{11DE0}-\x{11DE9}\x{16FF4}-\x{16FF6}]"
 BYTES = {character: byte for byte, character in enumerate(CHARACTERS)}
 

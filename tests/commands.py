@@ -1,4 +1,4 @@
-"""Runs the command in the test's process, or in a new one.
+"""Runs the command in the process of the test or in a new one.
 
 A new Python process with NumPy takes half a second to start, so only tests of signals, shells and broken or full pipes
 use one.
@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The environment of a new Python process that imports this pyunitok, with these variables added."""
+    """The environment for a new Python process that imports the same pyunitok, with these variables added."""
     return {**os.environ, "PYTHONPATH": str(ROOT), **more}
 
 
@@ -78,7 +78,7 @@ def run_forked(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.
 
 @contextlib.contextmanager
 def _piped(data: bytes) -> Iterator[io.TextIOWrapper]:
-    """A pipe with this data, written by a thread because the data may exceed the capacity of a pipe."""
+    """The read end of a pipe; a thread writes the data, because they may exceed the capacity of the pipe."""
     reading, writing = os.pipe()
 
     def write() -> None:

@@ -31,7 +31,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 def fewer(times: int) -> settings:
-    """Settings for slow examples: the profile's number of examples divided by `times`."""
+    """Settings for slow tests: divides the profile's number of examples by `times`."""
     return settings(max_examples=max(1, settings().max_examples // times))
 
 
@@ -55,7 +55,7 @@ def find_shared(path: str) -> Path:
 
 
 def decompressed(path: Path, n_bytes: int = -1) -> bytes:
-    """The first n_bytes of the text in a file of zstd frames; -1 for all."""
+    """The first n_bytes of the decompressed text of a .zst file; -1 for all of it."""
     with path.open("rb") as file:
         data: bytes = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True).read(n_bytes)
     return data
@@ -116,7 +116,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(params=[1280, 390])
 def page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
-    """A page in Chromium at desktop and phone widths. It must not report errors or become wider than the window."""
+    """A page in Chromium at desktop or phone width. Fails if it reports errors or becomes wider than the window."""
     context = browser.new_context(viewport={"width": request.param, "height": 800})
     page = context.new_page()
     page.set_default_timeout(30_000)

@@ -8,10 +8,10 @@ SPEC is a JSON object:
                  null means all
     power        also lose everything that was not synced
     kills        instead of points: the number of SIGKILLs at random times; each run resumes the previous one
-    older        the arguments that create an older output before each run; it must stay complete or be replaced
+    older        the arguments that create an older output before each run, which must stay complete or be replaced
     checkpoints  without points: the number of checkpoints after which the command is killed
-For each point, the outputs are removed, the command runs up to the point, and then again to the end. "wrong" lists the
-points after which the outputs differed from those of an uninterrupted run. Without "points" and "kills", the command
+For each point, the outputs are removed, the command runs up to the point, and it is run again to the end. "wrong"
+lists the points after which the outputs differed from those of an uninterrupted run. Without "points" and "kills", the command
 runs once, in this process.
 
 The runs are forked from this process, not from the test's: they start quickly, and no other threads exist.
@@ -36,7 +36,7 @@ FILES = ["ids", "ids.ends", "ids.json", "ids.meta.jsonl.zst"]
 
 
 class Disk:
-    """Keeps copies of the contents and names that were synced, and so would survive a power failure."""
+    """Keeps copies of the contents and names that were synced and would therefore survive a power failure."""
 
     def __init__(self, shadow: Path) -> None:
         self.shadow = shadow
@@ -153,7 +153,7 @@ def timeless(path: Path) -> dict:
 
 
 def outputs() -> list[bytes]:
-    """The contents that must be the same in every run."""
+    """The contents of the outputs that must be equal after every run."""
     return [*(Path(name).read_bytes() for name in OUTPUTS), json.dumps(timeless(Path("ids.json"))).encode()]
 
 
@@ -190,7 +190,7 @@ def make_older(spec: dict) -> list[bytes] | None:
 
 
 def kill_at_random(spec: dict, whole: list[bytes]) -> dict:
-    """The number of runs that were killed, that resumed, that finished, and that finished with wrong outputs."""
+    """The numbers of runs that were killed, that resumed, that finished, and that finished with wrong outputs."""
     result = {"killed": 0, "resumed": 0, "whole": 0, "wrong": 0}
     clear()
     began = time.monotonic()
@@ -231,7 +231,7 @@ def main() -> None:
     for point in spec["points"] if spec["points"] is not None else range(n_calls):
         make_older(spec)
         stopped = in_child(lambda point=point: run(spec, point % n_calls))
-        if stopped not in (0, -signal.SIGKILL):  # 0 if the threads made fewer calls this time
+        if stopped not in (0, -signal.SIGKILL):  # the exit code is 0 if the threads made fewer calls this time
             wrong.append([point, "stopped", stopped])
         if spec.get("power"):
             lose_power(SHADOW)

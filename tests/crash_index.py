@@ -1,4 +1,4 @@
-"""Interrupts indexing repeatedly, by SIGKILL at random times or by writes that fail.
+"""Interrupts indexing repeatedly, by sending SIGKILL at random times or by making writes fail.
 
     python crash_index.py SPEC        runs in a folder with ids.u16 and prints one JSON object
 
@@ -32,7 +32,7 @@ FAILED = 3
 
 
 def run(options: dict, max_file: int | None = None) -> int:
-    """The exit code: 0, FAILED if a write fails with an error message that names the index, otherwise 1."""
+    """The exit code: 0 on success, FAILED if a write fails with a message that names the index, and otherwise 1."""
     if max_file is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (max_file, resource.RLIM_INFINITY))
     try:
@@ -43,14 +43,14 @@ def run(options: dict, max_file: int | None = None) -> int:
 
 
 def finished() -> dict[str, tuple[int, int]]:
-    """The inode and time of the suffix array of each finished shard."""
+    """The inode and the modification time of the suffix array of each finished shard."""
     records = FOLDER.glob("0*.json.partial")
     arrays = [path.with_name(path.name.replace(".json.partial", ".sa")) for path in records]
     return {path.name: (path.stat().st_ino, path.stat().st_mtime_ns) for path in arrays}
 
 
 def kill_at_random(n_kills: int, options: dict, whole: dict[str, bytes], seconds: float) -> dict:
-    """The number of runs that were killed, that resumed, that finished, and that did anything wrong."""
+    """The numbers of runs that were killed, that resumed, that finished, and that did anything wrong."""
     result = {"killed": 0, "resumed": 0, "whole": 0, "wrong": 0}
     while result["killed"] < n_kills:
         done = finished() if FOLDER.exists() else {}
@@ -71,7 +71,7 @@ def kill_at_random(n_kills: int, options: dict, whole: dict[str, bytes], seconds
 
 
 def fail_writes(limits: list[int], options: dict, whole: dict[str, bytes]) -> dict:
-    """The number of runs that failed as expected, and the limits after which anything was wrong."""
+    """The number of runs that failed as expected, and the limits for which the run or its results were wrong."""
     failed, wrong = 0, []
     for max_file in limits:
         code = crash.in_child(lambda max_file=max_file: run(options, max_file))

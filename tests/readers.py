@@ -1,6 +1,6 @@
-"""Readers of other tools' files, written from the published layouts that the README describes.
+"""Reads the files of other tools according to the published layouts, which the README describes.
 
-Each reads a folder and returns the documents as lists of ids, and some other contents of the files.
+Each function reads a folder and returns the documents as lists of ids, and some also return other contents.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def nanogpt(folder: Path) -> tuple[list[int], list[int]]:
 
 
 def llmc(folder: Path, name: str) -> list[list[int]]:
-    """The ids of each shard, with the checks of llm.c's dataloader.h: the header and the size of the file."""
+    """The ids of each shard. Checks the header and the size of each file as llm.c's dataloader.h does."""
     shards = []
     for path in sorted(folder.glob(f"{name}_*.bin")):
         data = path.read_bytes()

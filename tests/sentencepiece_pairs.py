@@ -1,4 +1,4 @@
-"""Models loaded by pyunitok.compat.sentencepiece and by sentencepiece, and agree(), which calls both."""
+"""Loads models with pyunitok.compat.sentencepiece and with sentencepiece; agree() calls and compares both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streams with short reads, and functions that collect the output of the corpus readers."""
+"""Defines streams with short reads, and functions that collect the output of the corpus readers."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def read_all(stream, size: int) -> bytes:
 
 @dataclass
 class Read:
-    """The output of a DocumentReader: the reassembled documents, the sum of source_bytes, and more."""
+    """The output of a DocumentReader: the reassembled documents and what it reports about them."""
 
     documents: list[bytes] = field(default_factory=list)
     n_bytes: int = 0

@@ -1,4 +1,4 @@
-"""Sets of spm_train's options, and models that sentencepiece and this package train with them."""
+"""Lists sets of spm_train's options, and trains models with them in sentencepiece and in this package."""
 
 from __future__ import annotations
 

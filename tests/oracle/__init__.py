@@ -1,1 +1,1 @@
-"""The definition of every algorithm, slow and obvious. Where fast code differs from it, the fast code is wrong."""
+"""Slow and obvious implementations that define every algorithm. If fast code gives different results, it is wrong."""

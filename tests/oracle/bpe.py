@@ -28,7 +28,7 @@ def score_order(score: float) -> int:
 
 
 def cut_symbols(pieces: Sequence[Piece], text: bytes) -> list[tuple[bytes, bool]]:
-    """Repeatedly cut off the longest user-defined symbol (frozen: it never merges) or, without one, a character."""
+    """Repeatedly cut off the longest user-defined symbol (which is frozen: it never merges) or else one character."""
     user = [piece for piece, _, kind in pieces if kind == USER_DEFINED]
     ret = []
     while text:
@@ -49,7 +49,7 @@ def sentencepiece_bpe(
     frozen = [is_frozen for _, is_frozen in cut]
     pairs: dict[int, int] = {}  # position of the left symbol -> id of the merged piece
     splits: dict[bytes, tuple[bytes, bytes]] = {}  # the symbols that were merged into an unused piece
-    positions = list(range(len(symbols)))  # of the remaining symbols
+    positions = list(range(len(symbols)))  # those of the remaining symbols
 
     def look_up(left: int, right: int) -> None:
         pairs.pop(left, None)
@@ -120,7 +120,7 @@ def sentencepiece_ids(pieces: Sequence[Piece], tokens: Sequence[Token], byte_fal
 def huggingface_symbols(
     vocab: Mapping[str, int], word: str, unknown: int | None, byte_fallback: bool, fuse: bool
 ) -> list[int]:
-    """The ids of characters. An unknown id is delayed until the next known character, so byte pieces can precede it."""
+    """The ids of characters. An unknown id is added at the next known character, so byte pieces can precede it."""
     ret: list[int] = []
     waiting = False
     for character in word:
@@ -146,7 +146,7 @@ def huggingface_bpe(
     byte_fallback: bool = False, fuse: bool = False, ignore_merges: bool = False, dropout: float = 0,
     draw: Draw | None = None,
 ) -> list[int]:  # fmt: skip
-    """The ids of one word. Merges are applied by rank, then from the left. With dropout, stale pairs stay queued."""
+    """The ids of one word. The merge with the lowest rank comes first, the leftmost one on ties."""
     if ignore_merges and not dropout and word in vocab:
         return [vocab[word]]
     ranks = {(vocab[a], vocab[b]): (rank, vocab[a + b]) for rank, (a, b) in enumerate(merges)}

@@ -1,7 +1,7 @@
-"""Byte-level BPE, slow and obvious: encodes one piece at a time of a text that the pattern has already split.
+"""Byte-level BPE, slow and obvious. Encodes one piece of a text, which the pattern has already split into pieces.
 
-A merge is (left, right) with a rank. Without listed merges, as in tiktoken, two adjacent pieces merge if their
-concatenation has an id, which is the rank.
+A merge is (left, right), and has a rank. If no merges are listed, as in tiktoken, two adjacent pieces merge if their
+concatenation has an id, and this id is the rank.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Psi, the lists of a compact index, computed from a sorted list of suffixes."""
+"""Computes psi, which the lists of a compact index store, from a sorted list of suffixes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def psi(sa: Sequence[int]) -> list[int]:
-    """For each row, 1 + the row of the suffix that begins one position later; 0 if there is none."""
+    """For each row, 1 plus the row of the suffix that begins one position later, or 0 if there is no such suffix."""
     row = {position: r for r, position in enumerate(sa)}
     return [row[position + 1] + 1 if position + 1 < len(sa) else 0 for position in sa]
 

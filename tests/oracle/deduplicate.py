@@ -1,4 +1,4 @@
-"""Repeats of text by their definition: every window of every document is looked up in all of them."""
+"""Finds and removes repeated text by definition: looks up every window of every document in all documents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def windows(documents: Sequence[bytes], n: int, unit: str) -> list[Window]:
 
 
 def words_of(text: bytes) -> list[Range]:
-    """The bytes of the words of a text. Invalid UTF-8 is not part of any word."""
+    """The (begin, end) of the words of a text, in bytes. Invalid UTF-8 is not part of any word."""
     characters = text.decode("utf-8", "surrogateescape")
     sizes = [len(c.encode("utf-8", "surrogateescape")) for c in characters]
     at = [sum(sizes[:k]) for k in range(len(sizes) + 1)]
@@ -31,9 +31,9 @@ def words_of(text: bytes) -> list[Range]:
 
 
 def repeated(documents: Sequence[bytes], n: int, unit: str, keep: str, n_before: int = 0) -> list[Window]:
-    """The windows that repeat, outside the first n_before documents.
+    """The repeated windows that are not in the first n_before documents. `keep` determines which windows are repeated:
 
-    none   those that occur elsewhere (Lee et al. 2021, "Deduplicating training data makes language models better")
+    none   those that also occur elsewhere (Lee et al. 2021, "Deduplicating training data makes language models better")
     first  those whose first occurrence is earlier and does not overlap them
     """
     places: dict[bytes, list[Window]] = {}
@@ -49,7 +49,7 @@ def repeated(documents: Sequence[bytes], n: int, unit: str, keep: str, n_before:
 
 
 def joined(found: Sequence[Window], n_documents: int) -> list[list[Range]]:
-    """The ranges of each document that windows cover. Windows that overlap or touch are joined."""
+    """For each document, the ranges that the windows cover. Windows that overlap or touch are joined."""
     ret: list[list[Range]] = [[] for _ in range(n_documents)]
     for d, begin, end in sorted(found):
         if ret[d] and begin <= ret[d][-1][1]:
@@ -60,7 +60,7 @@ def joined(found: Sequence[Window], n_documents: int) -> list[list[Range]]:
 
 
 def bounds(text: bytes, cut: str) -> list[int]:
-    """Where a text may be cut."""
+    """The positions, in bytes, at which a text may be cut."""
     if cut == "line":
         return sorted({0, len(text)} | {k + 1 for k, byte in enumerate(text) if byte == 10})
     characters = text.decode("utf-8", "surrogateescape")
@@ -95,7 +95,7 @@ def removed(
 
 
 def joins_words(text: bytes, begin: int, end: int) -> bool:
-    """Whether the characters before and after a range are one word without it."""
+    """Whether removing a range would join the characters before and after it into one word."""
     places = bounds(text, "char")
     if begin == 0 or end == len(text):
         return False
@@ -113,7 +113,7 @@ def clean(
     documents: Sequence[bytes], n: int, unit: str = "bytes", keep: str = "first", cut: str = "word", *,
     max_share: float = 2.0, min_left: int = 0, whole: bool = False, n_before: int = 0, repeat: bool = False,
 ) -> tuple[list[bytes], int]:  # fmt: skip
-    """What remains of each document after the first n_before, and the number of windows that still repeat."""
+    """The remaining text of each document after the first n_before, and the number of windows that still repeat."""
     texts = list(documents)
     if whole:
         seen: set[bytes] = set()

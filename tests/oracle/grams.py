@@ -1,4 +1,4 @@
-"""The n-grams of items and where they occur in documents, by comparing lists of units."""
+"""Finds the n-grams of items, and their occurrences in documents, by comparing lists of units."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def grams(items: Sequence[list[Unit]], n: int, min_units: int) -> Iterator[tuple
 def find(
     items: Sequence[list[Unit]], documents: Sequence[list[Unit]], n: int, min_units: int
 ) -> list[tuple[int, int, int, int, int]]:
-    """(document, first unit, begin, end, number) of every n-gram in the documents, where the number of an n-gram is
-    that of its first unit in the items."""
+    """(document, first unit, begin, end, number) for each occurrence of an n-gram in the documents. The number of an
+    n-gram is that of its first unit in the items."""
     first: dict[tuple[Hashable, ...], int] = {}
     for gram, place in grams(items, n, min_units):
         first.setdefault(gram, place)

@@ -51,7 +51,7 @@ def damped(count: int, weight: int, damping: int) -> int:
 def count(pieces: Collection[bytes], sources: Iterable[tuple[Sequence[bytes], int]], damping: int = 0) -> tuple[
     Counter[bytes], Counter[bytes], Counter[tuple[bytes, bytes]]
 ]:  # fmt: skip
-    """The uses and values of pieces, and the uses of pairs. A source is (documents, weight)."""
+    """The uses and values of pieces, and the uses of adjacent pairs. A source is (documents, weight)."""
     uses: Counter[bytes] = Counter()
     values: Counter[bytes] = Counter()
     pairs: Counter[tuple[bytes, bytes]] = Counter()

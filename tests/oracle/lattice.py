@@ -1,4 +1,5 @@
-"""N-best, samples and entropy: all paths through a small lattice, and the search of the reference implementation.
+"""Computes sampling probabilities and entropy from all paths through a small lattice, and finds n-best paths with the
+search of the reference implementation.
 
 A text is a normalized string. A path is a tuple of edges.
 """
@@ -23,7 +24,8 @@ Path = tuple[Edge, ...]
 
 
 def edges(scores: Mapping[str, float], unknown: float, text: str) -> list[Edge]:
-    """The edges, ordered by start, then length. A character that is not a piece also has a last, unknown edge."""
+    """The edges, ordered by start, then length. If a character is not a piece, the last edge that begins there is
+    the unknown character."""
     ret = []
     for begin in range(len(text)):
         ends = [end for end in range(begin + 1, len(text) + 1) if text[begin:end] in scores]
@@ -64,7 +66,7 @@ def probabilities(all_paths: list[Path], alpha: float) -> list[float]:
 
 
 def entropy(all_paths: list[Path], alpha: float) -> float:
-    """The entropy of the paths in nats."""
+    """The entropy of the distribution of the paths, in nats."""
     return -math.fsum(p * math.log(p) for p in probabilities(all_paths, alpha) if p > 0)
 
 
@@ -96,13 +98,13 @@ class Hypothesis(NamedTuple):
 
 
 def push(heap: list[Hypothesis], item: Hypothesis) -> None:
-    """As std::push_heap does: the older of two items with equal priorities stays above."""
+    """Push as std::push_heap does: if two items have equal priorities, the older one stays above the newer one."""
     heap.append(item)
     _rise(heap, len(heap) - 1, item)
 
 
 def pop(heap: list[Hypothesis]) -> Hypothesis:
-    """As std::pop_heap does: the hole sinks to a leaf, to the right on ties, and the last item rises from there."""
+    """Pop as std::pop_heap does: the hole sinks to a leaf, to the right on ties, and the last item rises from there."""
     top, last = heap[0], heap.pop()
     hole = 0
     while 2 * hole + 1 < len(heap):

@@ -1,4 +1,4 @@
-"""Greedy longest-prefix encoding, its cuts and decoding, and the documents of text and JSON lines files."""
+"""Encodes by the greedy longest prefix, finds cuts, decodes, and reads the documents of text and JSON lines files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 
 def longest_prefix(pieces: Mapping[bytes, int], text: bytes, fallback: int | None = None) -> list[int]:
-    """The ids of the longest piece at each position in turn. A byte at which no piece begins becomes `fallback`."""
+    """The ids of the longest pieces, from left to right. A byte at which no piece begins becomes `fallback`."""
     lengths = sorted(set(map(len, pieces)), reverse=True)
     ids, i = [], 0
     while i < len(text):
@@ -59,7 +59,7 @@ def _agrees(piece: bytes, text: bytes, begin: int) -> bool:
 
 
 def decode(pieces: Mapping[bytes, int], ids: list[int], fallback: int | None = None, eod: int | None = None) -> bytes:
-    """The joined pieces. A fallback id without a piece is U+FFFD, and an eod id without a piece is empty."""
+    """The joined pieces. If `fallback` has no piece, it becomes U+FFFD; if `eod` has none, it is skipped."""
     piece_of = {id_: piece for piece, id_ in pieces.items()}
     ret = []
     for id_ in ids:
@@ -73,7 +73,7 @@ def decode(pieces: Mapping[bytes, int], ids: list[int], fallback: int | None = N
 
 
 def documents_of_text(data: bytes, separator: bytes | None) -> tuple[list[bytes], bool | None]:
-    """The documents of a text file, and whether it ends with a separator (None without a separator)."""
+    """The documents of a text file, and whether it ends with the separator (None if `separator` is None)."""
     if separator is None:
         return [data], None
     if not data:

@@ -161,7 +161,7 @@ def characters(text: bytes) -> list[tuple[str, int]]:
 
 
 def split(match: Matcher, text: str) -> list[int]:
-    """The lengths of the matches and of the gaps between them."""
+    """The lengths of the matches and of the gaps between them, in text order."""
     ends, at, gap = [0], 0, 0
     while at < len(text):
         end = next(match(text, at), at)

@@ -21,7 +21,7 @@ def windows(documents: Sequence[Document], n: int) -> dict[tuple[int, ...], list
 
 
 def joined(starts: Sequence[tuple[int, int]], n: int) -> list[tuple[int, int, int]]:
-    """The spans (document, begin, end) that the windows cover. Windows that overlap or touch are joined."""
+    """The spans (document, begin, end) that windows of n tokens cover. Windows that overlap or touch are joined."""
     ret: list[tuple[int, int, int]] = []
     for d, i in sorted(starts):
         if ret and ret[-1][0] == d and i <= ret[-1][2]:
@@ -42,8 +42,8 @@ def later_starts(documents: Sequence[Document], n: int) -> list[tuple[int, int]]
 def without_repeats(documents: Sequence[Document], n: int, is_inner: Sequence[bool]) -> list[list[int]]:
     """The documents without the windows that have occurred before.
 
-    is_inner[id] says whether a token begins inside a character. The dropped parts begin and end between characters,
-    and are as long as that allows.
+    is_inner[id] says whether a token begins inside a character. Each dropped part begins and ends between
+    characters, and is the longest such part of its range.
     """
     kept = [list(ids) for ids in documents]
     for d, begin, end in reversed(joined(later_starts(documents, n), n)):
@@ -82,7 +82,7 @@ def words(text: str) -> list[tuple[int, int]]:
 def overlap(
     documents: Sequence[bytes], text: bytes, units: Sequence[tuple[int, int]], n: int
 ) -> tuple[list[int], float]:
-    """How often each window of n units of a text occurs, and the share of the units that are in windows that occur."""
+    """How often each window of n units of a text occurs, and the share of its units that are in windows that occur."""
     windows = [(units[i][0], units[i + n - 1][1]) for i in range(len(units) - n + 1)]
     counts = [search.count(documents, text[begin:end]) for begin, end in windows]
     inside = {i + j for i, found in enumerate(counts) if found for j in range(n)}
@@ -92,8 +92,8 @@ def overlap(
 def longest_spans(
     documents: Sequence[bytes], text: bytes, units: Sequence[tuple[int, int]], min_bytes: int
 ) -> list[tuple[int, int, int]]:
-    """The (begin, end, count) of the parts of a text that begin and end with a unit, occur, have at least min_bytes,
-    and are not inside a longer such part."""
+    """The (begin, end, count) of the parts of a text that occur in the documents. A part begins and ends with a unit,
+    has at least min_bytes, and is not inside a longer part of this kind."""
     found = {
         (begin, end): times for begin, _ in units for _, end in units
         if end - begin >= min_bytes and (times := search.count(documents, text[begin:end]))

@@ -1,4 +1,4 @@
-"""Search: counts by regular expression, intervals by sorting, sequences of tokens by a linear search."""
+"""Counts with a regular expression, finds intervals by sorting, and finds sequences of tokens by a linear search."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from oracle.bpe import character_bytes
 
 
 def count(documents: Sequence[bytes], query: bytes) -> int:
-    """The number of occurrences in all documents, including overlapping ones. An empty query has none."""
+    """The number of occurrences in all documents, including overlapping ones; 0 for an empty query."""
     return sum(len(starts(document, query)) for document in documents)
 
 
@@ -70,7 +70,7 @@ def character_end(text: bytes, at: int) -> int:
 
 
 def first_characters(text: bytes, n: int) -> bytes:
-    """The first n characters. A byte outside every character counts as one."""
+    """The first n characters. A byte that is not part of a character counts as one."""
     at = 0
     for _ in range(n):
         if at < len(text):

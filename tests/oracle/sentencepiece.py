@@ -1,4 +1,4 @@
-"""SentencePiece's normalization and decoding."""
+"""Normalizes and decodes as SentencePiece does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from oracle.bpe import BYTE, CONTROL, UNKNOWN
 
 SPACE_SYMBOL = "\u2581".encode()
 REPLACEMENT = "\ufffd".encode()
-MAX_KEYS, MAX_SYMBOLS = 32, 64  # how many matching keys or symbols are considered, shortest first
+MAX_KEYS, MAX_SYMBOLS = 32, 64  # at most this many matching keys or symbols are considered, shortest first
 
 
 @functools.cache
@@ -79,7 +79,7 @@ class Normalizer:
         return REPLACEMENT, 1
 
     def normalize(self, text: bytes) -> tuple[bytes, list[int]]:
-        """The normalized text, and the origin of each of its bytes in `text`, followed by the origin of its end."""
+        """The normalized text, and for each of its bytes and for its end, the position in `text` that it comes from."""
         at = 0
         while self.remove_extra and at < len(text):
             replacement, n_bytes = self.item(text, at)
@@ -138,7 +138,7 @@ def decode(
 
 
 def spell(spelled: bytes, raw: bool) -> bytes:
-    """Complete characters, and U+FFFD for every byte outside them."""
+    """The text, with U+FFFD in place of each byte that is not part of a complete character."""
     if raw:
         return spelled
     out, at = b"", 0

@@ -1,4 +1,4 @@
-"""Suffix arrays by sorting the suffixes as Python sequences."""
+"""Builds suffix arrays by sorting the suffixes as Python sequences."""
 
 from __future__ import annotations
 

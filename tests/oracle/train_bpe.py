@@ -1,4 +1,4 @@
-"""SentencePiece's BPE trainer. All pairs are counted again before every merge."""
+"""Trains BPE as SentencePiece does, but counts all pairs again before every merge."""
 
 from __future__ import annotations
 

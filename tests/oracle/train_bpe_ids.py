@@ -1,4 +1,4 @@
-"""BPE training as in the BpeTrainer of Hugging Face's tokenizers 0.23.3, with a queue of (count, pair, words)."""
+"""Trains BPE as BpeTrainer of Hugging Face's tokenizers 0.23.3 does, with a queue of (count, pair, words)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def merged(word: list[int], pair: Pair, new_id: int) -> tuple[list[int], list[tu
 def train(
     words: Mapping[str, int], alphabet: Iterable[str], size: int, *, special: Iterable[str] = (), min_count: int = 0
 ) -> tuple[list[str], list[tuple[str, str]]]:
-    """The vocabulary, ordered by id, of at most `size` pieces, and the merges, ordered by rank."""
+    """The vocabulary of at most `size` pieces, in the order of ids, and the merges, in the order of ranks."""
     names = list(dict.fromkeys([*special, *sorted({*alphabet, *"".join(words)})]))
     ids = {name: id_ for id_, name in enumerate(names)}
     texts, counts = [[ids[c] for c in word] for word in words], list(words.values())

@@ -1,4 +1,4 @@
-"""BytePiece's trainer, with n-grams in dictionaries and all states of every byte in memory."""
+"""Trains as BytePiece does, with n-grams in dictionaries and all states of every byte in memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NEVER = -math.inf
 
 
 def chunks(text: str, isolate_digits: bool) -> list[bytes]:
-    """Parts of a line, of up to 10,000 characters and up to 100 newlines after them; optionally, single digits."""
+    """The parts of a text: up to 10,000 characters of a line and up to 100 newlines, or optionally, single digits."""
     text, ret = unicodedata.normalize("NFC", text), []
     while text:
         line = re.match(r"[^\n\d]*" if isolate_digits else r"[^\n]*", text)
@@ -37,7 +37,7 @@ def log(count: int) -> float:
 
 
 def model(texts: list[bytes], order: int, min_count: int) -> dict[bytes, float]:
-    """log P(last byte | preceding bytes) of every common n-gram."""
+    """log P(last byte | preceding bytes) of single bytes and of n-grams that occur at least min_count times."""
     counts: Counter[bytes] = Counter()
     for text in texts:
         counts.update(text[i : i + n] for n in range(1, order + 1) for i in range(len(text) - n + 1))

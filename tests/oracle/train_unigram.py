@@ -1,4 +1,4 @@
-"""The steps of a Unigram trainer. All segmentations of a word are enumerated."""
+"""Trains Unigram models by enumerating all segmentations of each word."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def uses(scores: Scores, unknown: float, words: Mapping[str, int]) -> Counter[st
 
 
 def loss(scores: Scores, unknown: float, used: Counter[str], piece: str) -> float:
-    """The loss of likelihood if the piece is replaced everywhere by the best path without it."""
+    """The likelihood lost if the piece is replaced everywhere by the best path without it."""
     if not used[piece]:
         return -math.inf
     instead = best(scores, unknown, piece, without=piece)
@@ -104,7 +104,8 @@ def train(
 ) -> tuple[dict[str, float], int]:  # fmt: skip
     """The remaining pieces with their scores, at most `wanted` if possible, and the number of rounds.
 
-    `ties` receives the thresholds of sparse pruning that equal several counts; other summation orders may break ties.
+    `ties` receives each threshold of sparse pruning that equals several counts: a different order of summation may
+    break such ties.
     """
     scores = dict(seeds)
     if prune == "sparse":

@@ -1,4 +1,4 @@
-"""Unigram encoding: the best path over a complete text, summed in the order of the reference implementations."""
+"""Encodes with Unigram models: finds the best path over a complete text, summed in the order of the references."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vocabulary edits, and counts of words in scripts that are given as strings of their letters."""
+"""Edits vocabularies, and counts words; a script is given as the string of its letters."""
 
 from __future__ import annotations
 

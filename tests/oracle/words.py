@@ -1,4 +1,4 @@
-"""Words: queries by a linear search over the words of decoded documents."""
+"""Answers word queries by a linear search over the words of decoded documents."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def accepts(item: str, case: bool, accents: bool, wildcards: bool) -> Callable[[
 def matches(
     documents: Sequence[Sequence[str]], tests: Sequence[Callable[[str], bool]], gaps: Sequence[tuple[int, int]]
 ) -> list[Place]:
-    """One match for each first word: the shortest."""
+    """The shortest match for each position at which a match begins."""
     ret = []
     for number, document in enumerate(documents):
         for begin in range(len(document)):
@@ -51,7 +51,7 @@ def matches(
 
 
 def neighbours(documents: Sequence[Sequence[str]], places: Sequence[Place], after: bool) -> Counter[str]:
-    """The words after or before matches; "" at the end or start of a document."""
+    """How often each word comes directly after or before a match; "" for the end or start of a document."""
     ret: Counter[str] = Counter()
     for number, begin, end in places:
         document, at = documents[number], end if after else begin - 1
