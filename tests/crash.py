@@ -6,13 +6,13 @@ SPEC is a JSON object:
     command      the arguments of pyunitok, whose OUT is "ids"
     points       the numbers of the system calls before which the command is killed; negative ones count from the end;
                  null means all
-    power        also lose everything that was not synced
+    power        a kill also discards everything that was not synced
     kills        instead of points: the number of SIGKILLs at random times; each run resumes the previous one
     older        the arguments that create an older output before each run, which must stay complete or be replaced
     checkpoints  without points: the number of checkpoints after which the command is killed
 For each point, the outputs are removed, the command runs up to the point, and it is run again to the end. "wrong"
-lists the points after which the outputs differed from those of an uninterrupted run. Without "points" and "kills", the command
-runs once, in this process.
+lists the points after which the outputs differed from those of an uninterrupted run. If neither "points" nor "kills"
+is given, the command runs once, in this process.
 
 The runs are forked from this process, not from the test's: they start quickly, and no other threads exist.
 """

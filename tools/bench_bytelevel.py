@@ -127,7 +127,7 @@ def _read(path: Path) -> bytes:
 
 
 def opened_peers(notes: list[str], path: Path, pattern: str | None) -> dict[str, Encoder]:
-    """The peers that are installed and can express the model. The first one is the reference for its ids."""
+    """The peers that are installed and can represent the model. The first one gives the reference ids."""
     if _is_ranks(path):
         return dict(available(notes, ["tiktoken"], path, pattern))
     return dict(available(notes, ["tokenizers"], path)) | dict(available(notes, ["gigatoken", "tiktoken"], path))
@@ -166,7 +166,7 @@ def measure(bench: Bench, path: Path, tokenizer: Tokenizer, family: str, docs: l
 
 def check(path: Path, family: str, ours: Packed, docs: list[bytes], peers: Mapping[str, Encoder],
           report: Report) -> None:  # fmt: skip
-    """Fail unless our ids are those of the reference. Note how many documents other peers encode differently."""
+    """Fail unless our ids are those of the reference. Note how many documents the other peers encode differently."""
     where, texts = f"{path.stem} on {family}", decoded(docs)
     for name, peer in peers.items():
         theirs = next(iter(peer.calls.values()))(texts)
@@ -179,14 +179,14 @@ def check(path: Path, family: str, ours: Packed, docs: list[bytes], peers: Mappi
 
 def _fastest(seconds: Mapping[str, list[float]], peers: Mapping[str, Encoder], name: str, docs: list[bytes],
              suffix: str) -> list[float]:  # fmt: skip
-    """Seconds per byte of the peer's fastest call; [] without the peer."""
+    """Seconds per byte of the peer's fastest call; [] if the peer is missing."""
     times = [seconds[f"{name} {call}{suffix}"] for call in peers[name].calls] if name in peers else []
     return per_byte(min(times, key=statistics.median), docs) if times else []
 
 
 # ------------------------------------------------------------------------------------- opening, first sentence ---
 
-# Prints by how many bytes opening a model and encoding a sentence enlarge the process (Linux only).
+# Prints by how many bytes the process grows when it opens a model and encodes a sentence (Linux only).
 _RESIDENT = """
 import gc, resource
 {imports}
@@ -202,7 +202,7 @@ print(resident() - before)
 
 
 def measure_opening(bench: Bench, path: Path, pattern: str | None, report: Report) -> None:
-    """Add a row with the times of opening and of opening and encoding a sentence, and the memory of the model."""
+    """Add a row with the time to open a model, the time to open it and encode a sentence, and its memory."""
     own_pattern = pattern if _is_ranks(path) else None
     opener = partial(Tokenizer.from_file, pattern=own_pattern)
     functions: dict[str, Callable[[], object]] = {

@@ -1,4 +1,4 @@
-"""bench.py single, load and start: calls with one short text, opening models, and fresh processes."""
+"""bench.py single, load and start: times calls with one short text, the opening of models, and fresh processes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CALLS, STRING_BYTES, STRINGS = 2000, 100, 10_000
 SINGLE_TARGET, CALLS_TARGET, LOAD_TARGET, NATIVE_TARGET = 1.0, 1.1, 1.0, 1 / 30
 START_TARGET, SHORT_RUN_TARGET_MS = 1.5, 150
 
-# A function and the arguments of its calls, by name. The peer comes first.
+# By name: a function, and the arguments of its calls. The peer comes first.
 Calls = Mapping[str, tuple[Callable[[Any], Any], Sequence[Any]]]
 
 
@@ -71,8 +71,8 @@ def single(bench: Bench, models: tuple[str, ...]) -> Report:
     """Time single calls: encode() of 100-byte strings compared with pyrwkv-tokenizer.
 
     Encodes 10,000 strings of each corpus, and one string 10,000 times. `inner` is the compiled object inside
-    pyrwkv's class, which saves a Python call. With --model: encode, decode and other methods compared with
-    sentencepiece.
+    pyrwkv's class; calling it directly saves a Python call. With --model, encode, decode and other methods are
+    compared with sentencepiece.
     """
     if models:
         return _calls_of_models(bench, models)
@@ -98,7 +98,7 @@ def _calls_of_models(bench: Bench, models: Iterable[str]) -> Report:
     for model, opens in openers(bench, models):
         opened = {name: opener(model.path) for name, opener in opens.items()}
         ids = list(opened["sentencepiece"].encode(TEXT))
-        measured: dict[str, tuple[str, Any]] = {  # a method and its argument
+        measured: dict[str, tuple[str, Any]] = {  # the name of a method, and its argument
             "encode": ("encode", TEXT), "as pieces": ("encode_as_pieces", TEXT),
             "decode of 5 ids": ("decode", ids[:5]), "decode of all": ("decode", ids),
             "id_to_piece": ("id_to_piece", ids[2]),
@@ -114,8 +114,8 @@ def _calls_of_models(bench: Bench, models: Iterable[str]) -> Report:
 def load(bench: Bench, models: tuple[str, ...]) -> Report:
     """Time opening a native and a text vocabulary, compared with the constructor of pyrwkv-tokenizer.
 
-    Fresh processes import the module before timing starts; imports triggered by opening are timed. With --model: open
-    that model, also from a pickle, compared with sentencepiece.
+    Fresh processes import the module before timing starts; imports triggered by opening are timed. With --model,
+    that model is opened, also from a pickle, and compared with sentencepiece.
     """
     report = bench.report("load: a model ready to encode, one core")
 

@@ -1,5 +1,5 @@
-"""bench.py decontaminate: the command and datatrove's filter on JSON lines; both must drop the same documents.
-bench.py deduplicate: the command on JSON lines with paragraphs that repeat.
+"""bench.py decontaminate: times the command and datatrove's filter on JSON lines; both must drop the same documents.
+bench.py deduplicate: times the command on JSON lines with repeated paragraphs.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ if __name__ == "__main__":
 )  # fmt: skip
 def decontaminate(bench: Bench, gigabytes: float, threads: int, grams: int, hits: float, megabytes: float,
                   peer_pythons: tuple[str, ...]) -> Report:  # fmt: skip
-    """Drop documents with 13 words of an item. Documents consist of random words, which normalization does not change.
+    """Drop documents that contain 13 words of an item. The words are random, and normalization does not change them.
 
-    The time of one document is subtracted. datatrove gets a part of the corpus and of the items.
+    The time for one document is subtracted. datatrove processes only part of the corpus and of the items.
     """
     peer_python = dict(given.split("=", 1) for given in peer_pythons).get("datatrove")
     rng = random.Random(1)
@@ -96,7 +96,7 @@ def decontaminate(bench: Bench, gigabytes: float, threads: int, grams: int, hits
     click.option("--hits", type=float, default=0.3, show_default=True, help="Share of documents with a paragraph."),
 )  # fmt: skip
 def deduplicate(bench: Bench, gigabytes: float, threads: int, hits: float) -> Report:
-    """Remove paragraphs that repeat from documents of random words. The time of one document is subtracted."""
+    """Remove repeated paragraphs from documents of random words. The time for one document is subtracted."""
     rng = random.Random(1)
     words = ["".join(rng.choices(string.ascii_lowercase, k=rng.randint(2, 10))) for _ in range(N_WORDS)]
     paragraphs = [" ".join(rng.choices(words, k=ITEM_WORDS)) for _ in range(1000)]

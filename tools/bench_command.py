@@ -1,4 +1,4 @@
-"""bench.py tokenize, rss, stream and checkpoints: speed and memory of the command `pyunitok tokenize`."""
+"""bench.py tokenize, rss, stream and checkpoints: measures the speed and memory of `pyunitok tokenize`."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ CHECKED_SLICES, UNSURE_IDS, SLICES_PER_SAMPLE = 40, 1000, 16
 def tokenize(bench: Bench, gigabytes: float, threads: int) -> Report:
     """Tokenize mixed .zst files, compared with decompression alone and encoding alone on as many threads.
 
-    The input is slices of 1 MB of all corpora, repeated, in four files of one document each. The time of an empty input
-    is subtracted. Encoding alone uses in-memory blocks that end at cuts. Both parts keep all threads busy, so the
-    command can hardly take less time than their sum.
+    The input is slices of 1 MB of all corpora, repeated, in four files of one document each. The time for an empty
+    input is subtracted. Encoding alone uses in-memory blocks that end at cuts. Decompression and encoding each keep all
+    threads busy, so the command can hardly take less time than both together.
     """
     tokenizer = Tokenizer.from_file(WORLD)
     blocks, n_blocks = cycle(_blocks(tokenizer, mixed(bench))), max(1, round(gigabytes * 1e9 / BLOCK_BYTES / N_FILES))
@@ -102,7 +102,7 @@ def _decompress(path: Path) -> int:
 
 
 def _on_threads(threads: int, function: Callable[[Any], int], items: Sequence[Any]) -> int:
-    """The sum of function(item): thread k takes every threads-th item, from k on."""
+    """The sum of function(item) over all items; each of the threads takes every threads-th item."""
     with ThreadPoolExecutor(threads) as pool:
         return sum(pool.map(lambda k: sum(map(function, items[k::threads])), range(threads)))
 
@@ -142,14 +142,14 @@ def rss(bench: Bench, megabytes: str, threads: int) -> Report:
                  help="file: the stream is one document."),
 )  # fmt: skip
 def stream(bench: Bench, gigabytes: float, threads: int, model: str, doc: str) -> Report:
-    """Measure memory over a stream (Linux only): it should not grow from the second quarter to the last.
+    """Measure memory while a stream is tokenized (Linux only): it should not grow from the second quarter to the last.
 
     The text is generated while the command reads it: slices of 64 KB of all corpora in random order, each preceded
     by a number. VmRSS is sampled.
     """
     tokenizer, n_bytes = Tokenizer.from_file(model), int(gigabytes * 1e9)
     slices = documents(mixed(bench), 1 << 16)
-    with bench.folder(n_bytes * (0.4 * tokenizer.dtype.itemsize + 0.15)) as folder:  # ids and ends of documents
+    with bench.folder(n_bytes * (0.4 * tokenizer.dtype.itemsize + 0.15)) as folder:  # the ids and the ends of documents
         out = folder / "ids"
         argv = [*command(), "tokenize", "-", "-o", str(out), "-m", model, "--doc", doc, "--input-format", "text"]
         argv += ["--dtype", tokenizer.dtype.name, "--threads", str(threads)]
@@ -193,7 +193,7 @@ def _feed(argv: list[str], parts: Iterable[bytes], errors: Path) -> list[tuple[i
 
 
 def _check_beginning(tokenizer: Tokenizer, out: Path, doc: str, text: bytes) -> None:
-    """Compare the first ids of OUT with those of the beginning of the text, but not the last, which may differ."""
+    """Compare the first ids of OUT with those of the beginning of the text, except the last one, which may differ."""
     eod = [] if manifest(out)["eod"] is None else [manifest(out)["eod"]]
     packed = tokenizer.encode_batch(text.split(b"\n") if doc == "line" else [text], threads=1)
     expected = np.concatenate([part for ids in packed for part in (ids, eod)])[:-UNSURE_IDS]

@@ -1,4 +1,4 @@
-"""bench.py compact: size, speed and construction of compact indexes, compared with suffix arrays."""
+"""bench.py compact: measures the size, speed and construction of compact indexes, compared with suffix arrays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MODEL = "unitok-v1"
 PARTS = ("size", "queries", "build", "sort", "disk")
 KINDS = {"suffix array": [], "compact": ["--compact"], "compact, blocks of 64": ["--compact", "--block", "64"]}
 COUNT_BITS, TEXT_SHARE, SORT_SHARE = 7.4, 0.31, 0.7
-# Mean and 95 % of a count, a count in a batch, locating a hit, reading 1,000 bytes: µs.
+# In µs: the mean and 95th percentile of a count, a count in a batch, locating a hit, reading 1,000 bytes.
 TARGETS = {"compact": (200, 800, 100, 12, 200), "compact, blocks of 64": (140, 500, 100, 12, 200)}
 COUNT_MS, PAGE_MS, PAGE_HITS = 20, 500, 20
 N_COLD = 15  # phrases for each of the -n turns, read from disk
@@ -37,7 +37,7 @@ def compacted(index: Index, *options: str) -> Index:
 
 
 def bits(index: Index) -> float:
-    """Bits per token of the shards' files."""
+    """The size of the shards' files, in bits per token."""
     return sum(path.stat().st_size for path in index.folder.glob("0*.*")) * 8 / max(1, index.n_tokens)
 
 
@@ -54,7 +54,7 @@ def measure_size(report: Report, what: str, docs: Iterable[bytes], folder: Path,
 
 
 def measure_queries(bench: Bench, report: Report, index: Index, texts: list[bytes]) -> None:
-    """Each index counts the phrases one by one and in one batch, and the compact ones locate and read."""
+    """Count the phrases in each index one by one and in one batch; in compact indexes, also locate and read."""
     expected = [int(index.count(text)) for text in texts]
     for what, options in KINDS.items():
         searched = compacted(index, *options[1:]) if options else index
@@ -72,7 +72,7 @@ def measure_queries(bench: Bench, report: Report, index: Index, texts: list[byte
 
 
 def _read(bench: Bench, compact: Index, index: Index) -> list[float]:
-    """The µs to locate a row, and to read the tokens of 1,000 bytes. Both are compared with the suffix array."""
+    """The µs to locate a row and to read the tokens of 1,000 bytes. The results are compared with the suffix array."""
     rng, shard, other = np.random.default_rng(1), compact.shards[0], index.shards[0]
     assert isinstance(shard, CompactShard)
     rows, n = rng.integers(0, len(shard), N_LOCATED), round(1000 * index.n_tokens / _text_bytes(index))
@@ -94,7 +94,7 @@ def _text_bytes(index: Index) -> int:
 
 
 def measure_build(bench: Bench, report: Report, index: Index, folder: Path) -> None:
-    """Time the command on one thread, which sorts and compresses, minus an empty run; and its peak memory."""
+    """Measure the time of the command on one thread, minus that of an empty run, and its peak memory."""
     argv = [*command(), "index", str(folder / "ids"), "--threads", "1", "--overwrite", "--max-memory", "64G", "-o"]
     for what, options in KINDS.items():
         used = [usage([*argv, str(folder / "built"), *options]) for _ in range(bench.n)]
@@ -106,7 +106,7 @@ def measure_build(bench: Bench, report: Report, index: Index, folder: Path) -> N
 
 
 def measure_sort(bench: Bench, report: Report, index: Index) -> None:
-    """The same tokens as uint16 and as uint32: ids up to 65,279 times 4."""
+    """Sort the same tokens as uint16 and as uint32, with the ids (up to 65,279) multiplied by 4."""
     ids = np.array(index.arrays[0].ids)
     calls = {"uint16": partial(suffix_array, ids), "uint32": partial(suffix_array, ids.astype(np.uint32) * 4)}
     if not np.array_equal(calls["uint16"](), calls["uint32"]()):
@@ -120,8 +120,8 @@ def measure_sort(bench: Bench, report: Report, index: Index) -> None:
 
 
 def measure_disk(report: Report, index: Index, texts: list[bytes]) -> None:
-    """Counts, and pages of hits with their contexts. Before each, all pages of the index and of the token files leave
-    memory; the tables that opening an index builds stay."""
+    """Time counts and pages of hits with their contexts. Before each, all pages of the index and of the token files are
+    removed from memory; the tables built when the index was opened remain."""
     mapped = mappings({index.folder, *(array.path.parent for array in index.arrays)})
 
     def page(text: bytes) -> list[object]:
@@ -146,7 +146,7 @@ def measure_disk(report: Report, index: Index, texts: list[bytes]) -> None:
 def _from_disk(
     index: Index, mapped: list[Mapping], call: Callable[[bytes], object], text: bytes, *, has_directories: bool
 ) -> tuple[float, float, float, float]:
-    """The ms of a call that reads from disk, its processor time, and the ms in memory; and the pages that were read."""
+    """The ms of a call that reads from disk, its processor time, its ms in memory, and the number of pages read."""
     expected = call(text)
     evict(mapped)
     if pages_in_memory(mapped):
@@ -179,10 +179,10 @@ def _read_directories(index: Index, mapped: list[Mapping]) -> None:
     click.option("--index", "given", type=click.Path(path_type=Path), help="disk: measure this compact index."),
 )  # fmt: skip
 def compact(bench: Bench, part: str, tokens: float, given: Path | None) -> Report:
-    """Compact indexes: their size, queries and construction. The model is unitok-v1.
+    """Measure the size, the queries and the construction of compact indexes. The model is unitok-v1.
 
     size     bits per token with --count-only and complete, of all corpora and of each
-    queries  phrases of 1 to 6 words of the English corpora, one by one and 1,000 in a batch; places and text
+    queries  phrases of 1 to 6 words of the English corpora, one by one and 1,000 in a batch; locating hits, reading
     build    `pyunitok index` on one thread
     sort     suffix arrays of uint32 and of uint16 ids
     disk     counts and pages of hits, read from disk

@@ -1,4 +1,4 @@
-"""bench.py encode and vocabularies: compares models with the libraries they were made for, and two models.
+"""bench.py encode and vocabularies: compares models with the libraries that they were made for, or with each other.
 
     a corpus in documents             |  first half  | second half |
     cold                               memo emptied >  timed
@@ -41,7 +41,7 @@ BYTEPIECE: Targets = {"en_prose": 25, "en_web": 25, "zh": 35}
 
 @dataclass(frozen=True)
 class Model:
-    """A file (relative to data/models) or a built-in name, and the peers to compare it with, with their targets."""
+    """A file (relative to data/models) or a built-in name, and the peers to compare it with and their targets."""
 
     kind: str
     path: str
@@ -133,7 +133,7 @@ def check_ids(where: str, first: int, step: int, ours: Iterable[Any], theirs: It
 
 @dataclass(frozen=True)
 class Work:
-    """One model on one corpus: the documents that warm it up, and the timed ones, which begin at document `first`."""
+    """One model on one corpus: the documents that warm it up, and the timed ones, which begin with number `first`."""
 
     model: Model
     corpus: str
@@ -151,7 +151,7 @@ class Work:
         return self.share if peer.is_slow else 1
 
     def check(self, name: str, peer: Encoder, ours: Iterable[Packed]) -> None:
-        """Fail unless all our results and those of every call of the peer are equal."""
+        """Fail unless all our results are equal to the results of every call of the peer."""
         texts, step = decoded(self.timed), self.step(peer)
         first, *others = peer.calls.values()
         expected = first(texts)
@@ -242,8 +242,8 @@ def add_notes(report: Report, share: int) -> None:
 def encode(bench: Bench, models: tuple[str, ...], levels: bool, cold: bool, again: int, **docs: Any) -> Report:
     """Compare encoding on one core with the models' own libraries and with zstd decompression.
 
-    The second half of each corpus is timed: cold with an empty memo, warm after the first half. Peers with a cache
-    also encode the first half.
+    The second half of each corpus is timed: cold with an empty memo, and warm after encoding the first half. Peers that
+    have a cache also encode the first half.
     """
     report, n_documents = bench.report(f"encode: documents of {docs['doc_bytes']:,} bytes, one core"), 0
     cpus = [name for name in library.CPUS if library.cpu_supported(name)] if levels else [None]
@@ -266,7 +266,7 @@ def encode(bench: Bench, models: tuple[str, ...], levels: bool, cold: bool, agai
 # --------------------------------------------------------------------------------------------- vocabularies ---
 
 DEFAULTS = ("unitok-v1", "rwkv-world")
-MEAN, WORST = 0.95, 0.7  # of the speed of RWKV World: targets for the geometric mean and for each corpus
+MEAN, WORST = 0.95, 0.7  # targets for the ratio to the speed of RWKV World: for the geometric mean and for each corpus
 
 
 @benchmark(
@@ -277,8 +277,8 @@ MEAN, WORST = 0.95, 0.7  # of the speed of RWKV World: targets for the geometric
 def vocabularies(bench: Bench, names: tuple[str, ...]) -> Report:
     """Compare the speed and density of two greedy vocabularies on one core, in documents of 16 KB.
 
-    The second half of each corpus is timed, after the first half. The last row has the geometric means of speeds and
-    ratios, and the harmonic means of bytes per token.
+    The second half of each corpus is timed, after the first half. The last row contains the geometric means of speeds
+    and ratios, and the harmonic means of bytes per token.
     """
     if len(names) > 2:
         raise click.UsageError("give at most two models")

@@ -1,6 +1,6 @@
-"""One table of the libraries that pyunitok is compared with: what to install, and how to open, call and train each.
+"""Lists the libraries that pyunitok is compared with: what to install, and how to open, call and train with each.
 
-Opening an encoder gives an Encoder, a suffix sorter a function, infini-gram an engine, and a pipeline its script.
+Opening an encoder returns an Encoder; a suffix sorter, a function; infini-gram, an engine; and a pipeline, its script.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Encoder:
     """A peer with an open model.
 
     calls    its ways to encode a list of texts; the fastest counts
-    renew    for a peer with a cache: empties it, untimed; the peer then encodes the same texts as ours to warm up
+    renew    for a peer with a cache: empties the cache, untimed; the peer then warms up with the same texts as ours
     is_slow  only a share of the documents is timed
-    sample   (texts, alpha) to the ids of a sample of each, if the peer can sample
+    sample   if the peer can sample: a function of (texts, alpha) that returns the ids of a sample of each text
     """
 
     calls: Mapping[str, Callable[[list[str]], Any]]
@@ -55,7 +55,7 @@ class Pipeline:
 
     script: str
     needs: str  # the modules it imports
-    ids: str  # pattern of the files of uint16 ids in OUT
+    ids: str  # the glob pattern of the files in OUT that contain uint16 ids
 
 
 def each(encode: Callable[[str], Any], texts: Iterable[str]) -> list[Any]:
@@ -91,7 +91,7 @@ def gigatoken(module: Any, path: Path) -> Encoder:
 
 
 def tiktoken(module: Any, path: Path, pattern: str | None = None) -> Encoder:
-    """Encodes with the ranks and the pattern of our model, if tiktoken can express them, and without special tokens."""
+    """Encodes with the ranks and the pattern of our model, if tiktoken can represent them, but no special tokens."""
     try:
         vocabulary = Vocabulary.of(*vocab.open_model(path, options=ReadOptions(pattern)))
         ranks = parse(byte_convert.tiktoken_ranks(vocabulary), path.name)
@@ -134,7 +134,7 @@ def libsais(_: Any, path: Path) -> Callable[[Ids], Any]:
 
 
 def infini_gram(_: Any, tokens: Path, folder: Path) -> Any:
-    """An engine over a token file, which infini-gram indexes itself."""
+    """An engine over a token file; infini-gram builds the index."""
     run(infini_gram_indexing(folder, tokens))
     engine = importlib.import_module("infini_gram.engine").InfiniGramEngine
     eod = pyunitok.open(tokens).eod_id
@@ -199,7 +199,7 @@ trainer.save({out!r})
 
 @dataclass(frozen=True)
 class Peer:
-    """What pip installs; the module, None if it runs in another process; a function that opens it; how it trains."""
+    """What pip installs; the module (None: runs in a separate process); a function that opens it; how it trains."""
 
     requirement: str
     module: str | None
@@ -237,7 +237,7 @@ def opened(name: str, *arguments: Any) -> Any:
 
 
 def available(notes: list[str], names: Sequence[str], *arguments: Any) -> Iterator[tuple[str, Any]]:
-    """The peers that can be opened; the others get a note."""
+    """The peers that can be opened; a note is printed for each of the others."""
     for name in names:
         try:
             yield name, opened(name, *arguments)

@@ -1,4 +1,4 @@
-"""The processes that benchmarks start, and the time and memory that they use."""
+"""Starts the processes of benchmarks, and measures the time and memory that they use."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def command() -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """Child processes import the pyunitok of this process, and write bytecode, because an installed package has it."""
+    """An environment in which children import this pyunitok and write bytecode, which an installed package has."""
     import pyunitok
 
     path = {"PYTHONPATH": str(Path(pyunitok.__file__).parent.parent)}

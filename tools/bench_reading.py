@@ -1,4 +1,5 @@
-"""bench.py reading and pipelines: `pyunitok tokenize` on many kinds of files, and compared with datatrove and dolma.
+"""bench.py reading and pipelines: times `pyunitok tokenize` on many kinds of files, and compares it with datatrove and
+dolma.
 
 Megatron-LM's tools/preprocess_data.py is left out: no package on PyPI contains it, and its repository imports triton.
 """
@@ -35,7 +36,7 @@ def reading(bench: Bench, gigabytes: float, threads: int, files: int) -> Report:
     """Tokenize the same documents as text and JSON lines, in one frame, many frames and many files.
 
     The text is that of all corpora, mixed in slices of 1 MB and repeated. A document has 3,000 characters, and its
-    newlines become spaces. The time of an empty input of the same format is subtracted. All outputs must be equal.
+    newlines become spaces. The time for an empty input of the same format is subtracted. All outputs must be equal.
     """
     text = mixed(bench).decode("utf-8", "ignore").replace("\n", " ").replace("\r", " ")
     docs = [text[at : at + DOC_CHARACTERS] for at in range(0, len(text), DOC_CHARACTERS)]
@@ -101,8 +102,8 @@ def pipelines(bench: Bench, gigabytes: float, threads: int, model: Path | None, 
               peer_pythons: tuple[str, ...], megabytes: float) -> Report:  # fmt: skip
     """Tokenize JSON lines in .zst, compared with datatrove and dolma, in tokens per second.
 
-    The documents are slices of 4 KB, taken from all corpora in turn. The peers are slow and tokenize a sample of them.
-    The time of one document per process is subtracted. On the sample, every id must occur equally often in all outputs.
+    The documents are slices of 4 KB, taken from all corpora in turn. The peers are slow and tokenize only a sample. The
+    time for one document per process is subtracted. On the sample, each id must occur equally often in all outputs.
     """
     ours = model or bench.models / "spm" / "llama2.model"
     theirs = peer_model or bench.models / "hf" / "kitoken_llama2.json"
@@ -110,7 +111,7 @@ def pipelines(bench: Bench, gigabytes: float, threads: int, model: Path | None, 
         raise click.ClickException(f"{ours} or {theirs} is missing; use --model and --peer-model")
     report = bench.report(f"pipelines: JSON lines in .zst, {threads} threads or processes, {ours.name}")
     peers = dict(_installed(dict(given.split("=", 1) for given in peer_pythons), report.notes))
-    # dolma strips texts, and both encode the text of a special token as that token.
+    # dolma strips texts, and both peers encode the text of a special token as that token.
     texts = (document.decode().strip() for document in documents(mixed(bench), DOC_BYTES))
     lines = list(json_lines(t for t in texts if t and not any(s in t for s in ("<unk>", "<s>", EOS))))
     n_bytes = sum(map(len, lines))
@@ -160,7 +161,7 @@ def _theirs(peer: Pipeline, python: str, model: Path, processes: int, out: Path,
     """The ids of each file. Earlier output is removed first, because dolma skips files that exist."""
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
-    script = out.with_name(f"run_{out.name}.py")  # must not have the name of a module that it imports
+    script = out.with_name(f"run_{out.name}.py")  # the script must not have the name of a module that it imports
     script.write_text(peer.script)
     run([python, str(script), str(folder), str(out), str(model), str(processes)], _peer_environment(out))
     return [np.memmap(path, "<u2", mode="r") for path in sorted(out.glob(peer.ids))]
@@ -180,7 +181,7 @@ def _compare(peer: str, ours: Ids, theirs: list[Ids]) -> None:
 
 
 def _installed(pythons: dict[str, str], notes: list[str]) -> Iterator[tuple[str, tuple[Pipeline, str]]]:
-    """The pipelines that are installed. Notes name their versions, and the missing ones."""
+    """The pipelines that are installed. Notes give their versions and name the missing pipelines."""
     if unknown := pythons.keys() - PEERS.keys():
         raise click.BadParameter(f"{', '.join(unknown)}: no such peer", param_hint="--peer-python")
     for name in ("datatrove", "dolma"):

@@ -27,8 +27,8 @@ class Headline:
     unit     the unit of `value`
     ratio    the column with the factor by which ours is better; empty if there is no peer
     peer     the name of the peer
-    is_time  lower is better
-    of_peer  `value` is the peer's
+    is_time  whether lower values are better
+    of_peer  whether the column `value` is the peer's
     """
 
     title: str
@@ -121,8 +121,8 @@ def number(value: float) -> str:
 def report(runs: int, only: str, out: Path, gpt2: Path | None, shared: Path) -> None:
     """Write the headline table to report.md, report.csv and report.svg.
 
-    Values are medians of the runs. The spread of a ratio is its smallest and largest value. Use an idle machine. The
-    peers must be installed; for datatrove, set PYUNITOK_PEERS (see `bench.py pipelines --help`).
+    Values are medians of the runs. The spread of a ratio is the range from its smallest to its largest value. Use an
+    idle machine. The peers must be installed; for datatrove, set PYUNITOK_PEERS (see `bench.py pipelines --help`).
     """
     out.mkdir(parents=True, exist_ok=True)
     cells, ratios = list[list[str]](), dict[str, list[float]]()

@@ -1,7 +1,7 @@
-"""bench.py sample: random encodings, compared with those of the peers.
+"""bench.py sample: times random encoding, compared with the peers.
 
-Random ids cannot be compared with a peer's. Instead, two properties are verified: the pieces of every sample, ours and
-the peer's, make up the normalized text; encode gives the peer's ids.
+Random ids cannot be compared with a peer's. Instead, two properties are verified: the pieces of every sample, ours or
+the peer's, join to the normalized text; and encode() gives the peer's ids.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MODELS = (
 
 
 def surfaces(tokenizer: Tokenizer) -> list[bytes]:
-    """The bytes of normalized text that each id stands for; UNKNOWN for the unknown id, which stands for any."""
+    """The bytes of normalized text that each id stands for; UNKNOWN for the unknown id, which stands for any bytes."""
     model, ret = tokenizer.codec.model, list[bytes]()
     for id_ in range(tokenizer.vocab_size):
         piece = model.piece(id_) or b""
@@ -42,7 +42,7 @@ def surfaces(tokenizer: Tokenizer) -> list[bytes]:
 
 
 def is_cut_of(text: bytes, ids: Iterable[int], by_id: Sequence[bytes]) -> bool:
-    """Whether the pieces, joined, are the text; an unknown id is one byte or more."""
+    """Whether the pieces join to the text; an unknown id stands for one or more bytes."""
     first, *others = b"".join(by_id[id_] for id_ in ids).split(UNKNOWN)
     if not others:
         return text == first
@@ -88,7 +88,7 @@ def measure(bench: Bench, work: Work, name: str, peer: Encoder, alpha: float, re
 
 @benchmark(5, models_option, *docs_options)
 def sample(bench: Bench, models: tuple[str, ...], **docs: Any) -> Report:
-    """Sample over all paths, and BPE dropout, compared with sentencepiece and bytepiece, one call per document.
+    """Time sampling over all paths and BPE dropout, compared with sentencepiece and bytepiece; one call per document.
 
     `ids of peers` compares the number of ids: the same distribution gives 1.
     """

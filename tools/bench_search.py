@@ -1,4 +1,4 @@
-"""bench.py search: exact counts against the decoded text; latency of counts and of the page; infini-gram."""
+"""bench.py search: compares counts with the decoded text and with infini-gram, and times counts and the search page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ import pyunitok
 from pyunitok import Packed, open_index
 from pyunitok.index.opened import Index
 
-# In some, characters are unknown; no query matches them.
+# For some of these models, the text contains unknown characters, which no query matches.
 MODELS = ("rwkv-world", "spm/llama2.model", "spm/t5_base.model", "bytepiece/bytepiece.plus.40k.model")
 PARTS = ("exact", "latency", "peer", "page")
 EXACT_BYTES, N_EXACT, N_LATENCY, N_PEER, N_PAGE = 20_000_000, 10_000, 6000, 2000, 50
@@ -66,7 +66,7 @@ def timed(bench: Bench, function: Callable[[bytes], int], queries: list[bytes]) 
 
 
 def overlapping(text: bytes, query: bytes) -> int:
-    """The number of occurrences of `query`, overlapping ones included; faster than a regular expression."""
+    """The number of occurrences of `query`, including overlapping ones; faster than a regular expression."""
     if not any(query.startswith(query[k:]) for k in range(1, len(query))):  # occurrences cannot overlap
         return text.count(query)
     n, at = 0, text.find(query)
@@ -108,7 +108,7 @@ def phrases(text: str, n: int, seed: int = 3) -> list[str]:
 
 
 def measure_latency(bench: Bench, report: Report, docs: list[bytes], n_bytes: int, texts: list[bytes]) -> None:
-    """Time one call after another in warm memory; the overhead of Python is included."""
+    """Time one call after another, with the index in memory; the overhead of Python is included."""
     for options in (["--left"], []):
         with bench.folder(3 * n_bytes) as folder:
             index = indexed(random_slices(docs, n_bytes), folder, *options)
@@ -205,7 +205,7 @@ def served(folder: Path) -> Iterator[str]:
 
 
 def measure_page(report: Report, folder: Path, texts: list[str], n: int) -> None:
-    """Time each query once when the files are not in memory, and then n times warm."""
+    """Time each query once when the files are not in memory, and then n times when they are."""
     from playwright.sync_api import sync_playwright
 
     seconds: dict[str, list[float]] = {"cold": [], "warm": []}

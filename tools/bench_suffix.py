@@ -1,4 +1,4 @@
-"""bench.py suffix: compares suffix sorting with the peers on larger and hard texts; `pyunitok index` as a command."""
+"""bench.py suffix: compares suffix sorting with the peers on large and hard texts, and measures `pyunitok index`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def encoded(text: bytes) -> Ids:
 
 
 def tokens_of(text: bytes, n: int) -> Ids:
-    """n tokens: the text, repeated with ids permuted at random, so that a longer text is not more repetitive."""
+    """n tokens: the text, repeated with ids permuted at random, so that longer texts are not more repetitive."""
     ids, rng, parts = encoded(text), np.random.default_rng(1), list[Ids]()
     used, swapped = np.unique(ids), np.arange(1 << 16, dtype=np.uint16)
     while len(parts) * len(ids) < n:
@@ -88,7 +88,7 @@ def sort_part(bench: Bench, report: Report, text: Ids, library: Path | None) -> 
 
 
 def against_text(bench: Bench, report: Report, text: Ids, others: dict[str, Callable[[], Ids]], target: float) -> None:
-    """Compare the tokens per second of other texts with those of `text`."""
+    """Compare the tokens per second on hard texts with those on `text`."""
     for name, make in others.items():
         other = make()
         if not check_suffix_array(other, suffix_array(other)):
@@ -148,7 +148,7 @@ def index_part(bench: Bench, report: Report, n: int, folder: Path) -> None:
 def suffix(bench: Bench, part: tuple[str, ...], tokens: float, sizes: str, libsais: Path | None) -> Report:
     """Compare suffix sorting with the peers on mixed text of two sizes and on hard inputs; run `pyunitok index`.
 
-    One thread unless stated otherwise. Every suffix array is checked.
+    Sorting uses one thread unless stated otherwise. Every suffix array is checked.
     """
     report, wanted, n_tokens = bench.report("suffix: mixed text, RWKV World"), part or PARTS, int(tokens * 1e6)
     mixture = mixed(bench, 1 << 16)

@@ -1,4 +1,4 @@
-"""The texts that benchmarks measure: corpora, the sample in tests/data, mixtures of them, and files made from them."""
+"""Provides the texts of benchmarks: corpora, the sample in tests/data, mixtures of these, and files made from them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONSONANTS = "".join(sorted(set(string.ascii_lowercase) - set(VOWELS)))
 
 
 def names(bench: Bench, defaults: Iterable[str] | None = None) -> list[str]:
-    """The names in --corpora; without it, the defaults that exist, or all corpora, or the sample if there are none."""
+    """The names in --corpora or, by default, the defaults that exist, or all corpora, or the sample if there are none."""
     folder = bench.shared / "data" / "corpora"
     found = sorted(path.name.removesuffix(".txt.zst") for path in folder.glob("*.txt.zst"))
     if bench.corpora is None:
@@ -78,7 +78,7 @@ def english(bench: Bench) -> str:
 
 
 def limited(parts: Iterable[bytes], n_bytes: int) -> Iterator[bytes]:
-    """The parts up to n_bytes; a character at the end may be cut."""
+    """The parts, up to a total of n_bytes; a character at the end may be cut."""
     for part in parts:
         yield part[:n_bytes]
         n_bytes -= len(part)
@@ -97,7 +97,7 @@ def random_slices(slices: list[bytes], n_bytes: int) -> Iterator[bytes]:
 
 
 def growing(bench: Bench, n_bytes: int, doc_bytes: int = 8000) -> Iterator[bytes]:
-    """JSON lines of all corpora, repeated, each time with different vowels and consonants, for new words."""
+    """JSON lines of all corpora, repeated; each repetition permutes the vowels and consonants and so has new words."""
     docs = list(slices_in_turn(bench, doc_bytes))
     for seed in count():
         rng = random.Random(seed)

@@ -1,4 +1,4 @@
-"""Shared by all benchmarks: their options, the timing loop, and the report."""
+"""Provides what all benchmarks share: their options, the timing loop, and the report."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Bench:
         """The seconds of n calls of each function. The functions take turns, so that a disturbance affects all of them.
 
         The first turn is not timed. before[name] runs untimed before every call of functions[name]. Results are freed
-        and garbage is collected outside the timed part. With is_own, the functions return their seconds.
+        and garbage is collected outside the timed part. With is_own, each function returns its own time in seconds.
         """
         seconds: Seconds = {name: [] for name in functions}
         for turn in range(self.n + 1):
@@ -127,13 +127,13 @@ def benchmark(
 
 
 def cpu_seconds() -> float:
-    """Processor time of this process and of its finished children."""
+    """The processor time of this process and of its finished children, in seconds."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def ratio(numerators: Sequence[float], denominators: Sequence[float]) -> float:
-    """The median of the ratios of each turn."""
+    """The median over the turns of the ratio in each turn."""
     return statistics.median(a / b for a, b in zip(numerators, denominators, strict=True))
 
 
@@ -177,7 +177,7 @@ class Report:
     notes: list[str] = field(default_factory=list)
 
     def add(self, **row: Any) -> None:
-        """Add a row: cells by column. In the name of a column, an underscore is a space, and MBps is MB/s."""
+        """Add a row of cells by column. In the name of a column, an underscore stands for a space, and MBps for MB/s."""
         self.rows.append({name.replace("_", " ").replace("MBps", "MB/s"): value for name, value in row.items()})
 
     def show(self, as_json: bool) -> None:

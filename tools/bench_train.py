@@ -1,4 +1,4 @@
-"""bench.py train and density: trainers compared with sentencepiece, tokenizers and bytepiece."""
+"""bench.py train and density: compares trainers with sentencepiece, tokenizers and bytepiece."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def train_command(bench: Bench, part: str, max_memory: int, kinds: tuple[str, ..
     pattern   BPE with GPT-2's pattern compared with tokenizers' BpeTrainer; the merges must be identical. Texts shorter
               than --megabytes are repeated
     """
-    compileall.compile_dir(ROOT / "pyunitok", quiet=1)  # as the installed peers are
+    compileall.compile_dir(ROOT / "pyunitok", quiet=1)  # as the installed peers have it
     report, n_bytes = bench.report(f"train --part {part}: {vocab_size} pieces"), megabytes * 1_000_000
     with bench.folder(n_bytes) as folder:
         if part in ("counting", "threads", "memory"):
@@ -171,7 +171,7 @@ def facts(kind: str, data: bytes) -> Any:
 
 def limited(report: Report, part: str, path: Path, kind: str, size: int, max_memory: int) -> None:
     """Compare two threads with one, or their memory with a limit."""
-    more: dict[str, Any] = {} if kind == "bytepiece" else {"num_threads": 1}  # the model records it
+    more: dict[str, Any] = {} if kind == "bytepiece" else {"num_threads": 1}  # because the model records it
     if part == "memory":
         two, _ = trained(OURS, path, kind, size, 2, max_memory=max_memory, **more)
         share = two.peak_bytes / max_memory
@@ -227,7 +227,7 @@ def greedy(report: Report, name: str, path: Path, size: int) -> None:
     path.write_bytes(b"\n".join(seen))
     for crossing in (False, True):
         split: dict[str, Any] = {"split_by": "none" if crossing else "space", "separator": b"\n", "max_memory": 4 << 30}
-        # One more id, for the end of documents.
+        # One more id is for the end of documents.
         ours = density_of(train(path, kind="longest", vocab_size=size + 1, threads=1, **split), unseen)
         for rules, options in RULES.items():
             theirs = density_of(theirs_of(path, size, split_by_whitespace=not crossing, **options), unseen)
@@ -280,7 +280,7 @@ UNSEEN_BYTES, PROBE = 800_000, "The model decodes what it encodes."
 def density(bench: Bench, megabytes: float, vocab_size: int) -> Report:
     """Train Unigram with and without --compat sentencepiece; compare bytes per token.
 
-    Measured on unseen text, the end of each corpus. In `mixed`, every corpus has an equal share.
+    Both are measured on unseen text, the end of each corpus. In `mixed`, every corpus has an equal share.
     """
     report = bench.report(f"density: Unigram, {vocab_size} pieces trained on {megabytes:g} MB")
     with bench.folder(2e6 * megabytes) as folder:

@@ -1,4 +1,4 @@
-"""bench.py words: measures trace, and queries about words and fields, in an index that stores both."""
+"""bench.py words: times trace and queries about words and fields, in an index that stores words and fields."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def check(index: Index, texts: list[str]) -> None:
 
 
 def frequent(index: Index, n: int) -> str:
-    """The most frequent words that together occur at least n times, as alternatives of a query."""
+    """The most frequent words that together occur at least n times, as a query with alternatives."""
     chosen, total = list[str](), 0
     for row in index.words.frequencies(options=FOLDED, limit=100).rows:
         if total < n:
@@ -100,7 +100,7 @@ def frequent(index: Index, n: int) -> str:
     click.option("--index", "folder", type=click.Path(path_type=Path, exists=True), help="Measure this index instead."),
 )  # fmt: skip
 def words(bench: Bench, tokens: float, folder: Path | None) -> Report:
-    """Query words and fields, on one core, warm: medians in ms, and scaled to 10^9 tokens.
+    """Query words and fields on one core, with the index in memory: medians in ms, also scaled to 10^9 tokens.
 
     Queries that read hits or words are scaled: collocations and facets to 10^6 hits, and all others linearly. An index
     given by --index needs words and the fields `year` and `kind`.
