@@ -1,4 +1,4 @@
-"""Compiles csrc/ into pyunitok._lib: cffi reads the public headers as they stand. setup.py runs this."""
+"""Compiles csrc/ into pyunitok._lib. cffi reads the public headers unchanged. setup.py runs this script."""
 
 import os
 import re

@@ -1,11 +1,10 @@
-"""Writes pyunitok/vocab/charsmaps.zst: sentencepiece's named normalization rules, from the installed package.
+"""Writes pyunitok/vocab/charsmaps.zst, the named normalization rules of the installed sentencepiece package.
 
     python tools/charsmaps.py          write it
     python tools/charsmaps.py --check  exit 1 if it differs from the rules of the installed sentencepiece
 
-The rules are those of Unicode 17 (NFKC, case folding) and of machine translation, as sentencepiece 0.2.3 compiles
-them: generated data under the Apache License 2.0. They are copied, and not generated from Python's Unicode tables,
-because a trained model contains them byte for byte, and because those tables depend on the version of Python.
+The rules (NFKC and case folding of Unicode 17, and the rules for machine translation) are data that sentencepiece 0.2.3
+generates, under the Apache License 2.0. They are copied rather than generated from Python's Unicode tables, because a trained model contains them byte for byte, and because those tables depend on the version of Python.
 """
 
 from __future__ import annotations

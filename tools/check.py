@@ -46,7 +46,7 @@ PACKAGES = {  # of Debian, by compiler
     "clang": "clang libclang-rt-14-dev",
     "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user",
 }
-# These test Python code. Under the sanitizers they would take minutes and reach no further C code.
+# These test Python code. With the sanitizers, they would take minutes without reaching additional C code.
 NOT_SANITIZED = [
     "bench", "byte_convert", "checks", "clean_page", "cli", "compat_bytepiece", "compat_earlier",
     "compat_normalizer", "compat_rwkv", "compat_sentencepiece", "compat_tiktoken", "compat_trainer", "consumers",
@@ -59,9 +59,9 @@ NOT_SANITIZED = [
     "trace", "train_sentencepiece", "train_shared", "typing", "unchanged", "unigram", "upload", "verify",
     "wide_ids", "workers", "zst",
 ]
-# Together, these use every dependency and most of its functions that the package calls.
+# Together, these use every dependency, and most of the functions of dependencies that the package calls.
 QUICK = ["cli", "jsonl", "manifest", "metadata", "parquet", "remote", "sentencepiece_model", "stats", "tokens", "zst"]
-# These check that an installed wheel works. check_files checks that no file is missing from it.
+# These check that an installed wheel works; check_files checks that no file is missing from the wheel.
 INSTALLED = [
     "cli", "export", "golden_models", "index_build", "job", "sniff", "packaging", "native", "pipeline", "search_cli",
     "serve", "stats", "text_models", "train", "typing",
@@ -77,7 +77,7 @@ NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "*.so", "*.pyd", "*.egg
 
 
 class Failed(Exception):
-    """A step failed. The message is its output."""
+    """A step failed. The message is the output of the step."""
 
 
 class Skipped(Exception):
@@ -112,7 +112,7 @@ def run(*command: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None = 
 
 
 def together(function: Callable[[S], T], items: Iterable[S]) -> list[T]:
-    """function(item) for each item, on all cores. If any raise, Failed with all their messages."""
+    """Call function(item) for each item, on all cores. If any call raises, raise Failed with all messages."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         futures = [pool.submit(function, item) for item in items]
     if failures := [str(error) for future in futures if (error := future.exception())]:
@@ -126,14 +126,14 @@ def pytest(python: str | Path, *options: str, cwd: Path = ROOT, env: Mapping[str
 
 
 def copy_env(**more: str) -> dict[str, str]:
-    """The environment of tests in a copy of this tree, which finds the corpora next to the original."""
+    """The environment for tests in a copy of this tree. They use the corpora next to the original tree."""
     shared = ROOT.parent / "shared"
     defaults = {"PYUNITOK_SHARED": str(shared), "PYUNITOK_DATA": str(shared / "data"), "HYPOTHESIS_PROFILE": "ci"}
     return {name: os.environ.get(name, value) for name, value in defaults.items()} | more
 
 
 def links(compiler: str, flags: Iterable[str] = ()) -> bool:
-    """Whether this compiler is installed and can link with these flags, whose runtime may be a separate package."""
+    """Whether this compiler is installed and can link with these flags; their runtime may be in a separate package."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "probe.c")
         function = "LLVMFuzzerTestOneInput(const char *p, long n)" if FUZZER in flags else "main(void)"
@@ -170,9 +170,9 @@ def compile_library(target: Target, folder: Path) -> list[Path]:
     return list(objects.values())
 
 
-# The folders of csrc/ from the top down: a file includes only headers of its own folder and of those below.
+# The folders of csrc/ from the top down: a file includes only headers from its own folder and from folders below.
 C_ROOMS = ["clean", "train", "suffix", "model", "encoders", "text", "structures", "ground"]
-# Only the folders that implement a public header include it; other files get it through their headers.
+# Only the folders that implement a public header include it directly; other files include it through their headers.
 C_PUBLIC = {"unitok.h": ["ground"], "unitok_search.h": ["suffix"], "unitok_train.h": ["train", "structures"],
             "unitok_clean.h": ["clean"]}  # fmt: skip
 
@@ -245,7 +245,7 @@ def check_c(_: argparse.Namespace) -> str:
 def run_c_test(target: Target, objects: list[Path], test: Path) -> None:
     program = objects[0].with_name(test.stem)
     sources = [test]
-    if '"test_alloc.h"' not in test.read_text(encoding="utf-8"):  # it does not define the allocator itself
+    if '"test_alloc.h"' not in test.read_text(encoding="utf-8"):  # the program does not define the allocator itself
         sources.append(program.with_suffix(".alloc.c"))
         sources[1].write_text('#include "test_alloc.h"\n')
     compile_c(target, *sources, *objects, *LIBRARIES, "-o", program)
@@ -267,7 +267,7 @@ def check_sanitize(_: argparse.Namespace) -> str:
                  "UNITOK_LDFLAGS": shlex.join(SANITIZERS), "CC": "gcc"}  # fmt: skip
         run(sys.executable, "setup.py", "-q", "build_ext", "--inplace", cwd=tree, env=flags)
         env = copy_env(
-            # With libstdc++: otherwise an exception in a reference written in C++ makes ASan end the process.
+            # Preload libstdc++, too: otherwise ASan ends the process if a reference library written in C++ throws an exception.
             LD_PRELOAD=" ".join(
                 run("gcc", f"-print-file-name={name}").strip() for name in ("libasan.so", "libstdc++.so.6")
             ),
@@ -289,7 +289,7 @@ def check_sanitize(_: argparse.Namespace) -> str:
             result = pytest(sys.executable, *options, cwd=tree, env=env)
         except Failed as failed:
             result = str(failed)
-        # Reports of child processes, too, whose exit code a test may ignore. pytest does not print them.
+        # These include reports of child processes, whose exit code a test may ignore. pytest does not print the reports.
         reports = [path.read_text(encoding="utf-8", errors="replace") for path in sorted(logs.iterdir())]
         if reports or result.startswith("$"):
             raise Failed("\n".join([result, *reports]))
@@ -378,7 +378,7 @@ def installed(package: str | Path, folder: Path) -> Path:
 
 
 def conda_tests(recipe: str) -> list[str]:
-    """The commands that conda-forge runs to test the package. The recipe must be one that rattler-build accepts."""
+    """The commands that conda-forge runs to test the package. rattler-build must accept the recipe."""
     variants = {"c_compiler": ["gcc"], "c_stdlib": ["sysroot"], "python": ["3.11.* *_cpython"]}
     rattler_build.Stage0Recipe.from_yaml(recipe).render(rattler_build.VariantConfig(variants))
     tests = yaml.safe_load(recipe)["tests"]

@@ -1,4 +1,4 @@
-"""Measures which lines of C and Python the tests run: python tools/code_coverage.py [PYTEST ARGUMENTS]
+"""Measures which lines of C and Python the tests execute: python tools/code_coverage.py [PYTEST ARGUMENTS]
 
 Builds the library for gcov in a copy of this tree, runs the tests there, and prints the share of lines covered in each
 folder. Writes an HTML report to build/coverage. Requires `pip install -e '.[coverage]'` and gcc.
@@ -27,7 +27,7 @@ def run(tree: Path, *words: str, **more: str) -> None:
 
 
 def python_lines(report: Any) -> dict[str, tuple[int, int]]:
-    """(lines run, all lines) for each folder of the package."""
+    """(number of executed lines, number of lines) for each folder of the package."""
     ret: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
     for name, file in report["files"].items():
         folder, summary = Path(name).parent.as_posix(), file["summary"]

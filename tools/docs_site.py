@@ -1,4 +1,4 @@
-"""The documentation site.
+"""Builds and checks the documentation site.
 
     python tools/docs_site.py build OUT        build it into the folder OUT; warnings are errors
     python tools/docs_site.py check OUT        open every page in Chromium

@@ -1,9 +1,9 @@
-r"""Writes csrc/text/nfc_table.h: the properties of characters in Unicode 9 that quick checks for NFC and NFKC need.
+r"""Writes csrc/text/nfc_table.h: the Unicode 9 character properties that the quick checks for NFC and NFKC require.
 
     python tools/nfc_table.py          write it
     python tools/nfc_table.py --check  exit 1 if the file differs
 
-The data come from the PyPI package unicodedata2 16.0, without the characters that unicode9.py lists.
+The data come from the PyPI package unicodedata2 16.0, except for the characters that unicode9.py lists.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rules that no linter checks: imports point downwards, are at the top of a module and form no cycles; only
+"""Checks rules that no linter checks: imports point downwards, are at the top of a module and form no cycles; only
 pyunitok/_c uses the C library; private names are used in their own folder; public headers are short; files have no
 conflict markers; functions have at most 60 lines, and prose 120 columns; setuptools finds every package; class names
 are unique.
@@ -21,8 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent
 COLUMNS = 120
 FUNCTION_LINES = 60  # of Python, and of C in csrc/
 HEADER_LINES = {"unitok.h": 700, "unitok_search.h": 400, "unitok_train.h": 600, "unitok_clean.h": 320}  # with comments
-# The folders and modules of pyunitok from the top down. Those in one list may import each other and everything below,
-# whether at the top of a module, inside a function, or for types only.
+# The folders and modules of pyunitok from the top down. Those in one list may import each other and everything in the
+# lists below; the rule also covers imports inside functions and imports for type checking.
 ROOMS = [
     ["__main__"],
     ["cli"],
@@ -42,8 +42,8 @@ ROOMS = [
     ["_lib"],
 ]
 # Functions may import these, because not every installation has them or their dependencies. Two are always installed
-# but slow: tqdm takes a tenth of a short run, to look itself up among all distributions, and only terminals need it;
-# protobuf takes 10 ms, and only SentencePiece models need it. Everything else is imported at the top of a module; only
+# but slow to import: tqdm takes a tenth of a short run, because it searches all distributions for itself, and is used
+# only on terminals; protobuf takes 10 ms and is used only for SentencePiece models. Everything else is imported at the top of a module; only
 # pyunitok/__init__.py has lazy names, and cli/ has a table of commands.
 OPTIONAL = (
     "bz2", "datatrove", "emoji", "fcntl", "fsspec", "google.protobuf", "huggingface_hub", "kaomoji_dataset", "lzma",
@@ -69,7 +69,7 @@ def public_names() -> dict[str, str]:
 
 
 def modules() -> Iterator[tuple[Path, ast.Module]]:
-    """The path and the syntax tree of every module of the package."""
+    """(path, syntax tree) of every module of the package."""
     for path in sorted((ROOT / "pyunitok").rglob("*.py")):
         yield path.relative_to(ROOT), ast.parse(path.read_text(encoding="utf-8"))
 
@@ -175,7 +175,7 @@ def conflict_markers() -> Iterator[str]:
 
 
 def long_lines() -> Iterator[str]:
-    """Prose beyond 120 columns. Rows of tables may be longer, and so may texts in tests/ that are data."""
+    """Lines of prose longer than 120 columns. Rows of tables may be longer, and so may text in tests/ that is data."""
     for path in tracked("*.md", "*.txt"):
         if (path.is_relative_to(ROOT / "tests") and path.suffix == ".txt") or ROOT / "tests/golden" in path.parents:
             continue
@@ -185,7 +185,7 @@ def long_lines() -> Iterator[str]:
 
 
 def unfound_packages() -> Iterator[str]:
-    """Folders that setuptools would leave out of a wheel: it must find packages itself, by their __init__.py."""
+    """Folders that setuptools would omit from a wheel. It must find the packages itself, by their __init__.py."""
     if "[tool.setuptools.packages.find]" not in (ROOT / "pyproject.toml").read_text(encoding="utf-8"):
         yield "pyproject.toml: packages are listed; use [tool.setuptools.packages.find]"
     for folder in sorted({path.parent for path in (ROOT / "pyunitok").rglob("*.py")}):
@@ -207,7 +207,7 @@ def library_uses() -> Iterator[str]:
 
 
 def private_uses() -> Iterator[str]:
-    """Uses of private attributes that only other folders define. The methods of named tuples are public."""
+    """Uses of private attributes that are defined only in different folders. The methods of named tuples are public."""
     uses, rooms = [], defaultdict(set)
     for where, tree in modules():
         for node in ast.walk(tree):
@@ -229,8 +229,8 @@ def long_headers() -> Iterator[str]:
 
 
 def functions_of(path: Path) -> Iterator[tuple[int, str, int]]:
-    """(first line, name, number of lines) of every function. In C, as .clang-format has it, only the braces of a
-    function stand alone in the first column, and only its signature continues on indented lines."""
+    """(first line, name, number of lines) of every function. In C formatted by .clang-format, only the braces of functions
+    stand alone in the first column, and only signatures continue on indented lines."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
         for node in ast.walk(ast.parse(text)):
@@ -238,7 +238,7 @@ def functions_of(path: Path) -> Iterator[tuple[int, str, int]]:
                 yield node.lineno, node.name, (node.end_lineno or node.lineno) - node.lineno + 1
         return
     for found in re.finditer(r"^\w[^\n;{}]*(\n +[^\n;{}]*)*\n\{$.*?^\}$", text, re.M | re.S):
-        name = re.findall(r"(\w+)\)?\(", found[0].partition("\n")[0])[-1]  # NAME(x)( of a template is x
+        name = re.findall(r"(\w+)\)?\(", found[0].partition("\n")[0])[-1]  # in a template, the name of NAME(x)( is x
         yield text.count("\n", 0, found.start()) + 1, name, found[0].count("\n") + 1
 
 

@@ -2,7 +2,8 @@
 
     python tools/pair_weights.py
 
-The sample is counted twice, as texts and as the JSON lines that contain them. tests/test_sample.py checks the file.
+The bytes of the sample are counted in its texts and again in the JSON lines that contain them. tests/test_sample.py
+checks the file.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ SEEN = [*range(0x20, 0x7F), ord("\n"), ord("\t")]
 
 
 def shares(text: bytes) -> Counter[tuple[int, int]]:
-    """The share of each pair of neighbours among all pairs, including those with bytes above 0x7F."""
+    """The share of each pair of adjacent bytes among all such pairs, including pairs with bytes above 0x7F."""
     pairs = Counter(pairwise(text))
     return Counter({pair: n / (len(text) - 1) for pair, n in pairs.items()})
 

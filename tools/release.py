@@ -3,7 +3,7 @@
     python tools/release.py build OUT      build both into the folder OUT
     python tools/release.py sbom WHEEL     add the list of bundled data to a wheel (PEP 770)
 
-Builds of a commit are byte-identical: all times in the files are the commit's, or SOURCE_DATE_EPOCH.
+Builds of the same commit are byte-identical: all times in the files are that of the commit, or SOURCE_DATE_EPOCH.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-# Data of other projects from which files in the wheel were generated: name, version, licence, address.
+# The projects whose data files in the wheel were generated from: name, version, licence, address.
 BUNDLED = [
     ("sentencepiece normalization rules", "0.2.3", "Apache-2.0", "https://github.com/google/sentencepiece"),
     ("Unicode Character Database", "16.0.0", "Unicode-3.0", "https://www.unicode.org/Public/16.0.0/"),
@@ -96,7 +96,7 @@ def sbom(metadata: str) -> dict[str, object]:
 
 
 def sbom_of(wheel: Path) -> dict[str, object]:
-    """The list in a wheel."""
+    """The list of bundled data in a wheel."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/sboms/pyunitok.cdx.json"))
         ret: dict[str, object] = json.loads(archive.read(name))

@@ -3,8 +3,8 @@
     python tools/script_table.py          write it
     python tools/script_table.py --check  exit 1 if the file differs from the data of this machine's perl
 
-sentencepiece uses Unicode 9.0: characters assigned later count as Common, as unassigned ones do. The data come
-from perl's Unicode::UCD, which records the version that assigned each character.
+sentencepiece uses Unicode 9.0: characters that were assigned later count as Common, as unassigned ones do. The data
+come from perl's Unicode::UCD, which records the version that assigned each character.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tables import END, main, target, wrapped
 
 TARGET = target("script_table.h")
 VERSION = (9, 0)
-# Later versions changed the scripts of these characters.
+# Later versions of Unicode changed the scripts of these characters.
 MOVED = {0x589: "Common", 0x61C: "Common", 0x953: "Devanagari", 0x954: "Devanagari"}
 # Pieces may mix these scripts, so they count as one. So does U+30FC, which is Common in Unicode.
 HAN = {"Han", "Hiragana", "Katakana"}

@@ -1,4 +1,4 @@
-"""Functions shared by the scripts that write tables for csrc/text."""
+"""Provides functions for the scripts that write tables in csrc/text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def target(name: str) -> Path:
 
 
 def wrapped(items: Iterable[str]) -> list[str]:
-    """The items in lines of at most 110 columns."""
+    """The items, joined into lines of at most 110 columns."""
     rows, row = [], "   "
     for item in items:
         if len(row) + 1 + len(item) > 110:
@@ -32,7 +32,7 @@ def require_unicode(found: str) -> None:
 
 
 def main(target: Path, render: Callable[[], str]) -> None:
-    """Write the file; with --check, exit 1 if it differs."""
+    """Write the file or, with --check, exit with 1 if it differs."""
     text = render()
     if sys.argv[1:] == ["--check"]:
         sys.exit(target.read_text() != text)

@@ -18,7 +18,7 @@ from tables import END, SURROGATES, main, require_unicode, target, wrapped
 from tokenizers import Regex, pre_tokenizers
 
 TARGET = target("unicode_table.h")
-# In the order of CATEGORIES in csrc/text/unicode.c.
+# These are in the order of CATEGORIES in csrc/text/unicode.c.
 CATEGORIES = [
     "Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "No", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm",
     "Sc", "Sk", "So", "Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co", "Cn",
@@ -46,7 +46,7 @@ def punctuation() -> list[tuple[int, int]]:
 
 
 def categories() -> list[str]:
-    """A number for each run of one category: where it begins, and the category in the lowest five bits."""
+    """A number for each run of one category: the first code point, and in the lowest five bits, the category."""
     by_code = [unicodedata2.category(chr(code)) for code in range(END)]
     numbers = {name: i for i, name in enumerate(CATEGORIES)}
     return [
