@@ -4,7 +4,8 @@
     python tools/charsmaps.py --check  exit 1 if it differs from the rules of the installed sentencepiece
 
 The rules (NFKC and case folding of Unicode 17, and the rules for machine translation) are data that sentencepiece 0.2.3
-generates, under the Apache License 2.0. They are copied rather than generated from Python's Unicode tables, because a trained model contains them byte for byte, and because those tables depend on the version of Python.
+generates, under the Apache License 2.0. They are copied rather than generated from Python's Unicode tables, because a
+trained model contains them byte for byte, and because those tables depend on the version of Python.
 """
 
 from __future__ import annotations

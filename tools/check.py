@@ -267,7 +267,7 @@ def check_sanitize(_: argparse.Namespace) -> str:
                  "UNITOK_LDFLAGS": shlex.join(SANITIZERS), "CC": "gcc"}  # fmt: skip
         run(sys.executable, "setup.py", "-q", "build_ext", "--inplace", cwd=tree, env=flags)
         env = copy_env(
-            # Preload libstdc++, too: otherwise ASan ends the process if a reference library written in C++ throws an exception.
+            # libstdc++ is preloaded, too: otherwise ASan ends the process if a reference written in C++ throws.
             LD_PRELOAD=" ".join(
                 run("gcc", f"-print-file-name={name}").strip() for name in ("libasan.so", "libstdc++.so.6")
             ),
@@ -289,7 +289,7 @@ def check_sanitize(_: argparse.Namespace) -> str:
             result = pytest(sys.executable, *options, cwd=tree, env=env)
         except Failed as failed:
             result = str(failed)
-        # These include reports of child processes, whose exit code a test may ignore. pytest does not print the reports.
+        # These include reports of child processes, whose exit code a test may ignore. pytest does not print them.
         reports = [path.read_text(encoding="utf-8", errors="replace") for path in sorted(logs.iterdir())]
         if reports or result.startswith("$"):
             raise Failed("\n".join([result, *reports]))

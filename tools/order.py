@@ -229,8 +229,8 @@ def long_headers() -> Iterator[str]:
 
 
 def functions_of(path: Path) -> Iterator[tuple[int, str, int]]:
-    """(first line, name, number of lines) of every function. In C formatted by .clang-format, only the braces of functions
-    stand alone in the first column, and only signatures continue on indented lines."""
+    """(first line, name, number of lines) of every function. In C formatted by .clang-format, only the braces of a
+    function stand alone in the first column, and only its signature continues on indented lines."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
         for node in ast.walk(ast.parse(text)):

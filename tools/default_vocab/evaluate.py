@@ -4,8 +4,8 @@
         [--languages FOLDER] [--without FOLDER]
 
 CORPORA is a folder of KIND.txt.zst. A model is a file, a name, or a folder with GPT-2's files, optionally preceded by
-"HEADING=". The tokenizers package, on one thread, opens files that pyunitok does not support. Ratios compare the first
-model to the second. --languages prints a second table for the files LANGUAGE.txt.zst in its FOLDER. --without skips
+"HEADING=". The tokenizers package, on one thread, encodes for files that pyunitok does not support. Ratios compare the
+first model to the second. --languages prints a second table for the files LANGUAGE.txt.zst in its FOLDER. --without skips
 lines of 40 bytes or more that are in the training text in its FOLDER, prints their share, and also measures the
 packages that were held out for validation.
 """
@@ -77,7 +77,7 @@ class Counter:
             return sum(map(len, texts)) / len(ids)
         valid = [text.decode("utf-8", "replace") for text in texts]
         n_bytes, n_ids = sum(len(text.encode()) for text in valid), 0
-        for at in range(0, len(valid), BATCH):  # encodings take a hundred bytes per token
+        for at in range(0, len(valid), BATCH):  # because the encodings take a hundred bytes per token
             encodings = self._other.encode_batch_fast(valid[at : at + BATCH], add_special_tokens=False)
             n_ids += sum(map(len, encodings))
         return n_bytes / n_ids

@@ -4,15 +4,15 @@
     python tools/default_vocab/exemplars.py cldr-core-48.2.0.tgz cldr-misc-full-48.2.0.tgz
 
 CLDR records how many people in each country use and write a language, and lists the characters of each language: its
-main set, its punctuation and its digits. The rules:
+main set, its punctuation and its digits. Characters are selected by these rules:
 
 - A script is included if more than a million people write it. Han, Hangul and Yi are excluded, because their thousands
   of characters enter by frequency.
-- Alphabets and abugidas get the letters, with upper case, of each language with more than 100,000 writers. Ethiopic, a
-  syllabary of several hundred signs, gets those of each language with more than a million.
+- For alphabets and abugidas, the letters of each language with more than 100,000 writers are included, also in upper
+  case; for Ethiopic, a syllabary of several hundred signs, those of each language with more than a million.
 - Cherokee and Canadian syllables are included despite fewer writers: they are official scripts, so texts in many
   languages contain them. Small Cherokee letters, which are very rare, are excluded.
-- Punctuation and digits are those of languages with more than a million writers.
+- The punctuation and digits of languages with more than a million writers are included.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ BY_FREQUENCY = {"Hans", "Hant", "Kore", "Yiii"}
 # CLDR attributes all writers of Hmong to Nyiakeng Puachue Hmong, though nearly all use Latin letters, and all Copts to
 # Coptic, the language of their liturgy.
 EXCLUDED = {"Hmnp", "Copt"}
-# Scripts for which CLDR has no exemplars, no writers, or an incomplete set (the vowel signs of Malayalam). Schools
+# Scripts for which CLDR lists no exemplars, no writers, or an incomplete set (Malayalam lacks vowel signs). Schools
 # teach Pular in Adlam, Javanese in its own script, and bopomofo in Taiwan; Meetei Mayek has been official in Manipur
 # since 2021. Korean gets only its letters, no syllables. A range is given by its first and last code point.
 ADDED = {
@@ -112,7 +112,7 @@ def is_kept(character: str) -> bool:
 
 
 def collect(files: dict[str, Any]) -> dict[str, tuple[int, set[str]]]:
-    """(writers, letters) of each script; "signs" has the punctuation and digits of all scripts."""
+    """(writers, letters) of each script; "signs" contains the punctuation and digits of all scripts."""
     writers = count_writers(files["supplemental/territoryInfo.json"]["supplemental"]["territoryInfo"])
     likely = files["supplemental/likelySubtags.json"]["supplemental"]["likelySubtags"]
     by_script: Counter[str] = Counter()

@@ -27,14 +27,14 @@ import zstandard
 from sources import Source, read_table
 
 LIMIT = 6 << 20  # bytes per source and kind
-# The digest of all text that unitok-v1 was trained on.
+# The SHA-256 of all text that unitok-v1 was trained on.
 TEXT_SHA256 = "bc756e6cbe25e27c2a53b3473c3c561076fcc55fc1e2b5f9a4ad8cfa55c937dc"
-MAX_FILE = 200_000  # bytes per file, so that one large file does not represent its package
+MAX_FILE = 200_000  # bytes per file, so that a single large file does not dominate its package
 READERS = file_readers.READERS | lists.READERS
 
 
 def members(path: Path, source: Source) -> Iterator[tuple[str, bytes]]:
-    """(path, contents) of the files in a package. Opens archives inside it if a rule refers to their files."""
+    """(path, contents) of the files in a package. Archives inside the package are opened if a rule refers to their files."""
     if path.suffix == ".deb":
         with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", path], stdout=subprocess.PIPE) as process:
             yield from _tar(process.stdout, source)  # type: ignore[arg-type]
@@ -71,7 +71,7 @@ def documents(path: Path, source: Source) -> dict[str, list[str]]:
     halves: dict[tuple[str, str], bytes] = {}
 
     def hunspell_text(reader: str, name: str, data: bytes) -> str | None:
-        """The words of a dictionary, once both its files, .aff and .dic, have been read."""
+        """The words of a dictionary, once both of its files, .aff and .dic, have been read."""
         other = halves.pop((reader, name[:-4]), None)
         if other is None:
             halves[reader, name[:-4]] = data

@@ -31,7 +31,7 @@ _ROFF_CHAR = {r"\-": "-", r"\(bu": "•", r"\(aq": "'", r"\(dq": '"', r"\(em": "
 
 
 def decode(data: bytes) -> str | None:
-    """UTF-8 text. Text in other encodings and binary files are skipped."""
+    """UTF-8 text. Text in other encodings and binary files return None."""
     if data[:2] == b"\x1f\x8b":
         data = gzip.decompress(data)
     elif data[:3] == b"BZh":
@@ -121,7 +121,7 @@ def paragraphs(text: str) -> str:
 
 
 def entries(text: str) -> str:
-    """Dungeon Crawl's descriptions: entries separated by `%%%%`, each a name and a text in wrapped lines."""
+    """Dungeon Crawl's descriptions: entries separated by `%%%%`, each consisting of a name and a text in wrapped lines."""
     found = []
     for entry in re.split(r"^%%%%.*\n", text, flags=re.M):
         parts = re.sub(r"^#.*\n", "", entry, flags=re.M).partition("\n")[2].strip().split("\n\n")
@@ -138,7 +138,7 @@ def signs(text: str) -> str:
 
 
 def messages(text: str) -> str:
-    """MediaWiki's JSON messages: the strings without their names, wiki markup or variables."""
+    """MediaWiki's JSON messages: the strings, without their names, wiki markup or variables."""
     rows = json.loads(text)
     lines = [row for name, row in rows.items() if isinstance(row, str) and not name.startswith("@")]
     return "\n".join(line for line in map(_plain, lines) if line)
@@ -158,7 +158,7 @@ def _plain(wikitext: str) -> str:
 
 
 def properties(text: str) -> str:
-    """A Java properties file: the values, with continued lines joined and without variables like %name%."""
+    """A Java properties file: the values, with continued lines joined and without variables such as %name%."""
     lines = re.sub(r"\\\n\s*", "", text).splitlines()
     values = [line.partition("=")[2].strip() for line in lines if "=" in line and not line.lstrip().startswith("#")]
     values = [re.sub(r"\\u([0-9A-Fa-f]{4})", lambda m: chr(int(m[1], 16)), value) for value in values]
@@ -219,7 +219,7 @@ def _qt_messages(data: bytes) -> list[str]:
 
 
 def _of_text(read: Callable[[str], str]) -> Callable[[bytes], str | None]:
-    """A reader of bytes, from a reader of text."""
+    """Turn a reader of text into a reader of bytes."""
 
     def read_bytes(data: bytes) -> str | None:
         text = decode(data)

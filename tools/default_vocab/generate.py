@@ -1,5 +1,6 @@
 # ruff: noqa: E501 - a template, a line
-"""Generates text that no package contains: emails, chats and diffs. generate_logs.py and generate_data.py add the rest.
+"""Generates text that no package contains: emails, chats and diffs. generate_logs.py and generate_data.py generate the
+other kinds.
 
 Nothing is copied from other text. The formats follow specifications and manuals; words, messages and sentences were
 written for this purpose. The output depends only on the random number generator.
@@ -66,7 +67,7 @@ def wrapped(r: Draw, prefix: str) -> str:
 
 
 def mail(r: Draw) -> str:
-    """RFC 5322."""
+    """An email as in RFC 5322."""
     sender, to, day = r.choice(USERS), r.choice(USERS), f"{r.choice(DAYS)}, {r.randint(1, 28)} {r.choice(MONTHS)} {r.randint(1998, 2027)}"
     boundary = f"=_{hexes(r, 24)}"
     head = [
@@ -129,7 +130,7 @@ def chats(r: Draw, n_bytes: int, emoji: Sequence[str], kaomoji: Sequence[str]) -
 
 
 def diffs(r: Draw, texts: Sequence[str], n_bytes: int) -> Iterator[str]:
-    """Unified diffs of source files, as git prints them, with removed and added lines."""
+    """Diffs of source files, with removed and added lines, in git's unified format."""
     size = 0
     while size < n_bytes:
         lines = r.choice(texts).splitlines()[:2000]

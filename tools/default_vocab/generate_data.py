@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a template, a line
-"""Generates structured text other than logs: configuration, data files, markup, traces, transcripts of tools."""
+"""Generates structured text other than logs: configuration, data files, markup, stack traces and transcripts of tools."""
 
 from __future__ import annotations
 
@@ -317,13 +317,13 @@ def graphql(r: Draw) -> str:
 
 
 def calendar(r: Draw) -> str:
-    """RFC 5545."""
+    """A calendar as in RFC 5545."""
     event = lambda r: f"BEGIN:VEVENT\nUID:{uuid(r)}@example.com\nDTSTAMP:{date(r, '')}T{clock(r).replace(':', '')}Z\nDTSTART;TZID=Europe/Berlin:{date(r, '')}T{clock(r).replace(':', '')}\nDTEND:{date(r, '')}T{clock(r).replace(':', '')}Z\nRRULE:FREQ=WEEKLY;BYDAY=MO,WE;COUNT={r.randint(2, 20)}\nSUMMARY:{noun_phrase(r)}\nDESCRIPTION:{sentence(r)}\nLOCATION:{name(r, ' ')}\nSTATUS:CONFIRMED\nEND:VEVENT"  # noqa: E731
     return "BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//Example//Calendar//EN\n" + some(r, 1, 4, event) + "\nEND:VCALENDAR"
 
 
 def contact(r: Draw) -> str:
-    """RFC 6350."""
+    """A contact as in RFC 6350."""
     return some(r, 1, 4, lambda r: f"BEGIN:VCARD\nVERSION:4.0\nFN:{name(r, ' ')}\nN:{r.choice(NOUNS)};{r.choice(NOUNS)};;;\nORG:Example\nTITLE:{r.choice(NOUNS)}\nTEL;TYPE=work,voice;VALUE=uri:tel:+1-555-{r.randint(100, 999)}-{r.randint(1000, 9999)}\nEMAIL:{r.choice(USERS)}@example.com\nADR;TYPE=work:;;{r.randint(1, 99)} Main Street;;;{r.randint(10000, 99999)};\nREV:{date(r, '')}T000000Z\nEND:VCARD")
 
 
@@ -337,7 +337,7 @@ def subtitles(r: Draw) -> str:
 
 
 def http(r: Draw) -> str:
-    """RFC 9110: a request and its response."""
+    """An HTTP request and its response, as in RFC 9110."""
     return f"{request_line(r)}\nHost: {host(r)}\nUser-Agent: {name(r)}/{version(r)}\nAccept: application/json, text/html;q=0.9, */*;q=0.8\nAccept-Encoding: gzip, deflate, br\nAuthorization: Bearer {base64(r, 40)}\nCookie: session={hexes(r, 32)}; theme=dark\nConnection: keep-alive\n\nHTTP/1.1 {r.choice(('200 OK', '201 Created', '204 No Content', '304 Not Modified', '404 Not Found', '500 Internal Server Error'))}\nDate: Mon, {r.randint(1, 28):02} {r.choice(MONTHS)} {r.randint(2010, 2027)} {clock(r)} GMT\nContent-Type: application/json; charset=utf-8\nContent-Length: {number(r)}\nCache-Control: public, max-age={number(r)}\nETag: \"{hexes(r, 16)}\"\nVary: Accept-Encoding\nX-Request-Id: {uuid(r)}\nStrict-Transport-Security: max-age=31536000; includeSubDomains\nSet-Cookie: id={hexes(r, 8)}; Path=/; HttpOnly; Secure; SameSite=Lax\n\n{json.dumps(tree(r, 2))}\n\n$ curl -sS -X {r.choice(METHODS)} {url(r)} -H 'Content-Type: application/json' -d '{json.dumps(tree(r, 1))}'\n< HTTP/2 {r.choice(STATUSES)}"
 
 
@@ -399,7 +399,7 @@ def tables(r: Draw, n_bytes: int) -> Iterator[str]:
 
 
 def notebooks(r: Draw, code: Sequence[str], n_bytes: int) -> Iterator[str]:
-    """Jupyter notebooks, nbformat 4: JSON with Python code and its output."""
+    """Jupyter notebooks in nbformat 4: JSON with Python code and its output."""
     def notebook() -> Iterator[str]:
         cells: list[object] = []
         for i in range(r.randint(4, 12)):

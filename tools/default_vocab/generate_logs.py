@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a line of log, a line of code
-"""Generates log lines in the documented formats of programs, with invented messages."""
+"""Generates log lines with invented messages, in formats that the documentation of programs defines."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ def diagnostic(r: Draw) -> str:
 
 
 def logs(r: Draw, n_bytes: int) -> Iterator[str]:
-    """Files of 20 to 60 lines. Each has one format; the formats take turns."""
+    """Files of 20 to 60 lines. All lines of a file have the same format; the formats take turns."""
     def files() -> Iterator[str]:
         for _, write in r.sample(LINES, len(LINES)):
             yield "\n".join(write(r) for _ in range(r.randint(20, 60))) + "\n"

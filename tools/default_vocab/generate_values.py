@@ -1,7 +1,7 @@
 # ruff: noqa: E501 - a template, a line
-"""Invented values for generated text: names, numbers, times, identifiers, paths, addresses and messages.
+"""Invents values for generated text: names, numbers, times, identifiers, paths, addresses and messages.
 
-All words and sentences were written for this file. The domains are those that RFC 2606 reserves.
+All words and sentences were written for this file. The domains are reserved by RFC 2606.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Expands Hunspell dictionaries to words with all their affixes, as the program `unmunch` does.
+"""Expands the entries of Hunspell dictionaries to words with all affixes, as the program `unmunch` does.
 
 An .aff file defines classes of suffixes and prefixes, each identified by a flag. The .dic file lists stems with the
 flags of their classes:
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-MAX_ENTRIES = 60_000  # evenly spaced entries of a dictionary
+MAX_ENTRIES = 60_000  # per dictionary, evenly spaced
 MAX_FORMS = 500  # expanded per stem; agglutinative languages have thousands
 MAX_NAME_FORMS = 60  # kept per proper noun
 MAX_KEPT_FORMS = 12  # kept per stem, evenly spaced
@@ -83,7 +83,7 @@ class Dictionary:
         return self._split(text)
 
     def forms(self, entry: str) -> Iterator[str]:
-        """The forms of a .dic entry: the stem, also with one or two suffixes, and all of these with prefixes."""
+        """The forms of a .dic entry: the stem alone, the stem with one or two suffixes, and all of these with prefixes."""
         stem, _, flags_text = re.split(r"[\t ]", entry.replace("\\/", "\0"), maxsplit=1)[0].partition("/")
         stem = stem.replace("\0", "/")
         flags = self._flags(flags_text)
@@ -113,7 +113,7 @@ def _open(aff: bytes, dic: bytes) -> tuple[Dictionary, list[str]]:
 
 
 def read(aff: bytes, dic: bytes) -> str:
-    """One line per word: word TAB weight. The stem has half of an entry's weight; its other forms share the rest."""
+    """One line per word: word TAB weight. The stem gets half of an entry's weight; the other forms share the rest."""
     dictionary, entries = _open(aff, dic)
     weights: dict[str, float] = {}
     for entry in entries[:: -(-len(entries) // MAX_ENTRIES) or 1]:
@@ -150,4 +150,4 @@ def proper(aff: bytes, dic: bytes) -> str:
     return "".join(f"{form}\n" for form in sorted(capitals) if form.lower() not in ordinary)
 
 
-READERS = {"hunspell": read, "hunspell_proper": proper}  # each reads two files, .aff and .dic
+READERS = {"hunspell": read, "hunspell_proper": proper}  # each function takes the contents of two files, .aff and .dic

@@ -1,4 +1,4 @@
-"""Reads word lists (with frequencies, or of proper nouns) and other small data files. The results are tables:
+"""Reads lists of words with frequencies, lists of proper nouns, and other small data files. The results are tables:
 
     words-LANG      word TAB frequency, most frequent first; the unit differs between documents
     proper-LANG     words that are always capitalized, one per line
@@ -30,7 +30,7 @@ def _table(rows: Iterable[tuple[str, float]]) -> str:
 
 
 def rows(table: str) -> list[tuple[str, float]]:
-    """A document of kind words-LANG as pairs."""
+    """A document of kind words-LANG as (word, frequency) pairs."""
     fields = (line.rpartition("\t") for line in table.splitlines())
     return [(word, float(frequency)) for word, _, frequency in fields if word]
 
@@ -50,7 +50,7 @@ def counts(data: bytes) -> str:
 
 
 def proper(data: bytes) -> str:
-    """The words in a list, one per line, that are always capitalized."""
+    """The words in a list (one per line) that are always capitalized."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
@@ -74,8 +74,8 @@ def opencc(data: bytes) -> str:
 def traditional(
     words: Iterable[tuple[str, float]], tables: Iterable[str], variants: Iterable[str] = ()
 ) -> Iterator[tuple[str, float]]:
-    """Convert words to traditional characters: replace the longest match in `tables` (kind `traditional`) at each
-    position, and then characters in `variants`."""
+    """Convert words to traditional characters: at each position, replace the longest match in `tables` (kind
+    `traditional`), and then replace the characters that `variants` lists."""
     forms = _pairs(tables)
     usual = str.maketrans({old: new for old, new in _pairs(variants).items() if len(old) == 1})
     longest = max(map(len, forms), default=1)

@@ -1,4 +1,4 @@
-"""Names of people and of individual projects, which must not be pieces of the default vocabulary.
+"""Finds names of people and of individual projects, which must not be pieces of the default vocabulary.
 
 People: the given names and surnames in the packages faker and mimesis, in scripts with upper case. Names that are also
 ordinary words stay: words that the training text also writes in lower case ("mark", "rose", "hope"), places, months,
@@ -22,7 +22,7 @@ from pathlib import Path
 TABLE = Path(__file__).with_name("names.txt")
 MIN_LETTERS = 4  # shorter names are syllables of other words
 ORDINARY_SHARE = 0.1  # a word is ordinary if a larger share of its uses is in lower case
-LONGER = 3  # a name is ordinary if it begins longer words more than this many times as often as it stands alone
+LONGER = 3  # a name is ordinary if it begins longer words more than this many times as often as it occurs alone
 _WORD = re.compile(r"[^\W\d_]+")
 # GtkWidget → Gtk, Widget; GLSLCode → GLSL, Code
 _PARTS = re.compile(r"[^\W\d_a-z]+(?![a-z])|[^\W\d_]?[a-z]+|[^\W\d_]+")

@@ -3,7 +3,7 @@
     prose(words, 1_000_000, "de", proper)
 
 Each word occurs as often as its frequency implies, rounded up or down, so there is no sampling noise; only the order is
-random. The tables below describe the differences between languages: marks, quotes, spaces, elision.
+random. The tables below describe how languages differ in marks, quotes, spaces and elision.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple
 MEAN_COMMAS = 11  # mean number of words between commas
 MAX_PARAGRAPH = 6  # sentences
 YEARS = (1900, 2029)
-COMPOUNDED = 20_000  # the most frequent words, which may begin German compounds and are not compounds themselves
+COMPOUNDED = 20_000  # the number of most frequent words, which may begin German compounds but are not compounds themselves
 # wordfreq writes each digit of a number with several digits as 0.
 _DATE = re.compile(r"(0{1,2})([./-])(0{1,2})\2(0000|00)")
 _ZEROS = re.compile(r"0{2,}|0(?=[.,:/-]0)|(?<=0[.,:/-])0")
@@ -107,7 +107,7 @@ _MARKS = ("comma",) * 88 + ("dash",) * 5 + ("semicolon",) * 3 + ("colon",) * 4
 
 
 def sample(words: Iterable[tuple[str, float]], n_words: int, start: float) -> list[str]:
-    """Each word floor(c) or ceil(c) times, where c is its share of n_words. 0 <= start < 1 decides the rounding."""
+    """Repeat each word floor(c) or ceil(c) times, where c is its share of n_words. 0 <= start < 1 decides the rounding."""
     rows = [(word, frequency) for word, frequency in words if word and frequency > 0]
     if not rows:
         return []
@@ -125,7 +125,7 @@ def sample(words: Iterable[tuple[str, float]], n_words: int, start: float) -> li
 def prose(
     words: Iterable[tuple[str, float]], n_words: int, language: str, proper: Set[str] = frozenset(), seed: int = 1
 ) -> str:
-    """A text of n_words words in paragraphs. Words in `proper` are written as they are there, with a capital."""
+    """A text of n_words words in paragraphs. Words are capitalized as in `proper`."""
     rng = random.Random(f"{seed} {language}")
     capital = {word.lower(): word for word in sorted(proper)}  # "Nato" sorts after "NATO", so the usual form wins
     rows = [(capital.get(word) or _capital_always(word, language), frequency) for word, frequency in words]
@@ -153,7 +153,7 @@ def prose(
 
 def _capital_always(word: str, language: str) -> str:
     """Capitalize words that are always capitalized: English "I" and "I'm", and Turkish words with an apostrophe, which
-    are names with endings (Türkiye'de)."""
+    are names with suffixes (Türkiye'de)."""
     if (language == "en" and (word == "i" or word.startswith(("i'", "i’")))) or (language == "tr" and "'" in word[1:]):
         return capitalized(word, language)
     return word

@@ -1,4 +1,4 @@
-"""Samples lines of the training text by the weights of their sources, to train other tokenizers for comparison.
+"""Samples lines of the training text by the weights of their sources, to train different tokenizers for comparison.
 
     python tools/default_vocab/sample.py FOLDER OUT.txt [--megabytes N]
 

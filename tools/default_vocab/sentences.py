@@ -1,6 +1,6 @@
-"""Sentences for generated emails, chats, subtitles and comments, which were all written for this purpose.
+"""Provides sentences for generated emails, chats, subtitles and comments. All were written for this purpose.
 
-sentences.txt has four lists, separated by blank lines, with one entry per line.
+sentences.txt contains four lists, separated by blank lines, with one entry per line.
 """
 
 from __future__ import annotations

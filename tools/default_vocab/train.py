@@ -28,7 +28,7 @@ N_IDS = 65_280  # infini-gram's scan would treat ids from 0xFF00 on as separator
 # Words and numbers are closed: then every word ends at a cut, and encoding takes half the time. Only pieces that begin
 # with punctuation contain spaces: `, and`, `": "`, `) {`.
 RULES = GreedyRules(max_piece_bytes=32, max_run_bytes=128, max_words=4, max_digits=3, closed_words=1)
-MIN_SOURCES = 3  # that must contain a piece of LONG_BYTES or more
+MIN_SOURCES = 3  # a piece of LONG_BYTES or more must occur in this many sources
 LONG_BYTES = 7
 N_ALONE = 1_500  # pieces that only one source uses, to be replaced at the end
 NEW_SENTENCE = re.compile(rb"[.!?][)\"']*\s*\n\s*\w")
@@ -43,7 +43,7 @@ def required(folder: Path) -> list[bytes]:
 
 
 def is_allowed(piece: bytes, people: frozenset[str]) -> bool:
-    """Whether a piece contains no unwanted word, no name, and no beginning of a sentence on a new line."""
+    """Whether a piece contains no unwanted word, no name, and no start of a sentence on a new line."""
     return not (NEW_SENTENCE.search(piece) or is_unwanted(piece) or is_project(piece) or is_personal(piece, people))
 
 
@@ -94,7 +94,7 @@ def main() -> None:
         on_step=show,
     )
     pieces = train(long_bytes=LONG_BYTES)
-    # Unseen text hardly uses pieces of a single source. Replace them by pieces of three sources, whatever their length.
+    # Unseen text hardly uses pieces from a single source. Replace them with pieces from three sources, of any length.
     dropped = alone(pieces, texts, kept)[:N_ALONE]
     pieces = train(long_bytes=1, state=LongestState({*pieces}.difference(dropped), dict.fromkeys(dropped, 0), "settle"))
     write(numbered(pieces), options.out)

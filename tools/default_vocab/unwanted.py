@@ -29,7 +29,7 @@ def _patterns() -> tuple[frozenset[str], re.Pattern[str], re.Pattern[str]]:
 
 
 def is_unwanted(piece: bytes) -> bool:
-    """Whether a piece contains a word of the list, ignoring case. Fragments of such words are allowed."""
+    """Whether a piece contains a word from the list, ignoring case. Fragments of such words are allowed."""
     words, begin, inside = _patterns()
     return any(
         word in words or begin.match(word) or inside.search(word)

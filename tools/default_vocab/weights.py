@@ -1,13 +1,13 @@
-"""The weight of each kind of text in training, and the parts of a language's weight.
+"""Defines the weight of each kind of text in training, and how a language's weight is divided among its parts.
 
 A weight of 1 counts as one megabyte of text, whatever the size of the actual text. The weights were tuned on the
-validation texts: kinds with few bytes per token got more weight, kinds with many got less.
+validation texts: kinds with few bytes per token got more weight, and kinds with many bytes per token got less.
 """
 
 from __future__ import annotations
 
 WEIGHT = {
-    # Languages, by their number of writers and their density so far.
+    # Languages, weighted by their number of writers and by the density reached so far.
     "en": 6.0, "es": 1.6, "fr": 1.6, "de": 1.5, "pt": 1.3, "ru": 1.2, "ja": 1.7, "ko": 1.7, "zh": 1.1, "zh_trad": 3.5,
     "it": 0.7, "vi": 0.2, "uk": 0.6, "pl": 0.4, "nl": 0.4, "sv": 0.4, "cs": 0.3, "tr": 0.2, "el": 0.13, "id": 0.11,
     "th": 0.05, "ar": 0.22, "hi": 0.1, "fa": 0.07, "he": 0.07, "hu": 0.3, "fi": 0.22, "da": 0.25, "no": 0.23,
