@@ -1,9 +1,9 @@
 """Checks rules that no linter checks: imports point downwards, are at the top of a module and form no cycles; only
-pyunitok/_c uses the C library; private names are used in their own folder; public headers are short; files have no
-conflict markers; functions have at most 60 lines, and prose 120 columns; setuptools finds every package; class names
-are unique.
+pyunitok/_c uses the C library; private names are used in their own folder; public headers are short; files contain
+no conflict markers; functions have at most 60 lines; lines of prose have at most 120 columns; setuptools finds every
+package; class names are unique.
 
-    python tools/order.py          prints each violation on a line; the exit code is 1 if there is any
+    python tools/order.py          prints each violation on a line; the exit code is 1 if there are any
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ ROOMS = [
 ]
 # Functions may import these, because not every installation has them or their dependencies. Two are always installed
 # but slow to import: tqdm takes a tenth of a short run, because it searches all distributions for itself, and is used
-# only on terminals; protobuf takes 10 ms and is used only for SentencePiece models. Everything else is imported at the top of a module; only
-# pyunitok/__init__.py has lazy names, and cli/ has a table of commands.
+# only on terminals; protobuf takes 10 ms and is used only for SentencePiece models. Everything else is imported at the
+# top of a module, except for the lazy names of pyunitok/__init__.py and the table of commands in cli/.
 OPTIONAL = (
     "bz2", "datatrove", "emoji", "fcntl", "fsspec", "google.protobuf", "huggingface_hub", "kaomoji_dataset", "lzma",
     "matplotlib",
     "pyarrow", "pyunitok.index.page", "ray", "regex", "starlette", "tokenizers", "tqdm", "uvicorn",
 )  # fmt: skip
-# (module, class) of interfaces that imitate another library; the names of all other classes are unique.
+# (module, class) of interfaces that imitate a different library; the names of all other classes are unique.
 IMITATED = {("bytepiece", "Tokenizer"), ("bytepiece", "Trainer")}
 RANK = {name: len(ROOMS) - k for k, names in enumerate(ROOMS) for name in names}
 # (importer, imported): the reason.

@@ -12,7 +12,7 @@ import csv
 from pathlib import Path
 
 TABLE = Path(__file__).with_name("exemplars.tsv")
-CURRENCIES = "$¢£¤¥৳฿៛₡₦₩₪₫€₭₮₱₲₴₵₸₹₺₼₽₾₿"  # the signs of currencies in use, the generic currency sign and that of bitcoin
+CURRENCIES = "$¢£¤¥৳฿៛₡₦₩₪₫€₭₮₱₲₴₵₸₹₺₼₽₾₿"  # all currencies in use, the generic sign, and bitcoin
 TYPOGRAPHY = "§©®°±×÷¼½¾µ\xa0\xad\u200b\u200c\u200d\u200e\u200f\u202f\ufe0f\ufeff\ufffd№™−…"
 
 

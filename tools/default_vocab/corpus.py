@@ -157,7 +157,7 @@ def texts_of(folder: Path, kind: str) -> list[str]:
 
 @cache  # conversion takes 20 s
 def chinese_words(folder: Path) -> list[tuple[list[Word], list[Word], list[Word]]]:
-    """For each word list, its words in simplified characters, in traditional characters, and in the forms used in Taiwan."""
+    """For each word list, its words in simplified characters, in traditional ones, and in the forms used in Taiwan."""
     forms, variants = texts_of(folder, "traditional"), texts_of(folder, "variants")
     simplified = map(lists.rows, texts_of(folder, "words-zh"))
     return [

@@ -34,7 +34,7 @@ READERS = file_readers.READERS | lists.READERS
 
 
 def members(path: Path, source: Source) -> Iterator[tuple[str, bytes]]:
-    """(path, contents) of the files in a package. Archives inside the package are opened if a rule refers to their files."""
+    """(path, contents) of the files in a package. Opens archives inside the package if a rule refers to their files."""
     if path.suffix == ".deb":
         with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", path], stdout=subprocess.PIPE) as process:
             yield from _tar(process.stdout, source)  # type: ignore[arg-type]

@@ -31,7 +31,7 @@ _ROFF_CHAR = {r"\-": "-", r"\(bu": "•", r"\(aq": "'", r"\(dq": '"', r"\(em": "
 
 
 def decode(data: bytes) -> str | None:
-    """UTF-8 text. Text in other encodings and binary files return None."""
+    """Decode UTF-8 text, which may be compressed. Returns None for text in other encodings and for binary data."""
     if data[:2] == b"\x1f\x8b":
         data = gzip.decompress(data)
     elif data[:3] == b"BZh":
@@ -121,7 +121,7 @@ def paragraphs(text: str) -> str:
 
 
 def entries(text: str) -> str:
-    """Dungeon Crawl's descriptions: entries separated by `%%%%`, each consisting of a name and a text in wrapped lines."""
+    """Dungeon Crawl's descriptions: entries separated by `%%%%`; each consists of a name and text in wrapped lines."""
     found = []
     for entry in re.split(r"^%%%%.*\n", text, flags=re.M):
         parts = re.sub(r"^#.*\n", "", entry, flags=re.M).partition("\n")[2].strip().split("\n\n")

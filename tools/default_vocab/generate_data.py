@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a template, a line
-"""Generates structured text other than logs: configuration, data files, markup, stack traces and transcripts of tools."""
+"""Generates structured text other than logs: configuration, data files, markup, traces and transcripts of tools."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class Dictionary:
         return self._split(text)
 
     def forms(self, entry: str) -> Iterator[str]:
-        """The forms of a .dic entry: the stem alone, the stem with one or two suffixes, and all of these with prefixes."""
+        """The forms of a .dic entry: the stem, the stem with one or two suffixes, and all of these with prefixes."""
         stem, _, flags_text = re.split(r"[\t ]", entry.replace("\\/", "\0"), maxsplit=1)[0].partition("/")
         stem = stem.replace("\0", "/")
         flags = self._flags(flags_text)

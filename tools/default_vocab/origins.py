@@ -1,5 +1,5 @@
-"""Prints the origins of the default vocabulary's pieces. The origin of a piece is the kind of training text that uses it
-most, by weight.
+"""Prints the origins of the default vocabulary's pieces. The origin of a piece is the kind of training text that uses
+it most, by weight.
 
     python tools/default_vocab/origins.py FOLDER
 """

@@ -17,7 +17,7 @@ from typing import NamedTuple
 MEAN_COMMAS = 11  # mean number of words between commas
 MAX_PARAGRAPH = 6  # sentences
 YEARS = (1900, 2029)
-COMPOUNDED = 20_000  # the number of most frequent words, which may begin German compounds but are not compounds themselves
+COMPOUNDED = 20_000  # how many frequent words may begin German compounds; they are not compounds themselves
 # wordfreq writes each digit of a number with several digits as 0.
 _DATE = re.compile(r"(0{1,2})([./-])(0{1,2})\2(0000|00)")
 _ZEROS = re.compile(r"0{2,}|0(?=[.,:/-]0)|(?<=0[.,:/-])0")
@@ -107,7 +107,7 @@ _MARKS = ("comma",) * 88 + ("dash",) * 5 + ("semicolon",) * 3 + ("colon",) * 4
 
 
 def sample(words: Iterable[tuple[str, float]], n_words: int, start: float) -> list[str]:
-    """Repeat each word floor(c) or ceil(c) times, where c is its share of n_words. 0 <= start < 1 decides the rounding."""
+    """Repeat each word floor(c) or ceil(c) times; c is its share of n_words. 0 <= start < 1 decides the rounding."""
     rows = [(word, frequency) for word, frequency in words if word and frequency > 0]
     if not rows:
         return []
