@@ -146,8 +146,7 @@ def huggingface_bpe(
     byte_fallback: bool = False, fuse: bool = False, ignore_merges: bool = False, dropout: float = 0,
     draw: Draw | None = None,
 ) -> list[int]:  # fmt: skip
-    """The ids of one word. The merge with the lowest rank comes first, the leftmost one on ties. A pair that dropout skips
-    is queued again as soon as a pair is not skipped, even if it has become stale."""
+    """The ids of one word. The merge with the lowest rank comes first, the leftmost one on ties."""
     if ignore_merges and not dropout and word in vocab:
         return [vocab[word]]
     ranks = {(vocab[a], vocab[b]): (rank, vocab[a + b]) for rank, (a, b) in enumerate(merges)}
