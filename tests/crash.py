@@ -11,8 +11,8 @@ SPEC is a JSON object:
     older        the arguments that create an older output before each run, which must stay complete or be replaced
     checkpoints  without points: the number of checkpoints after which the command is killed
 For each point, the outputs are removed, the command runs up to the point, and it is run again to the end. "wrong"
-lists the points after which the outputs differed from those of an uninterrupted run. Without "points" and "kills", the command
-runs once, in this process.
+lists the points after which the outputs differed from those of an uninterrupted run. If neither "points" nor "kills"
+is given, the command runs once, in this process.
 
 The runs are forked from this process, not from the test's: they start quickly, and no other threads exist.
 """
