@@ -94,7 +94,7 @@ def _text_bytes(index: Index) -> int:
 
 
 def measure_build(bench: Bench, report: Report, index: Index, folder: Path) -> None:
-    """Measure the time of the command on one thread, minus that of an empty run, and its peak memory."""
+    """Measure the time to sort and compress on one thread, without that of an empty run, and the peak memory."""
     argv = [*command(), "index", str(folder / "ids"), "--threads", "1", "--overwrite", "--max-memory", "64G", "-o"]
     for what, options in KINDS.items():
         used = [usage([*argv, str(folder / "built"), *options]) for _ in range(bench.n)]

@@ -1,4 +1,4 @@
-"""bench.py sample: times random encoding, compared with the peers.
+"""bench.py sample: times random encodings and compares them with the peers.
 
 Random ids cannot be compared with a peer's. Instead, two properties are verified: the pieces of every sample, ours or
 the peer's, join to the normalized text; and encode() gives the peer's ids.

@@ -49,7 +49,7 @@ def sentencepiece_bpe(
     frozen = [is_frozen for _, is_frozen in cut]
     pairs: dict[int, int] = {}  # position of the left symbol -> id of the merged piece
     splits: dict[bytes, tuple[bytes, bytes]] = {}  # the symbols that were merged into an unused piece
-    positions = list(range(len(symbols)))  # those of the remaining symbols
+    positions = list(range(len(symbols)))  # the positions of the remaining symbols
 
     def look_up(left: int, right: int) -> None:
         pairs.pop(left, None)
@@ -146,7 +146,8 @@ def huggingface_bpe(
     byte_fallback: bool = False, fuse: bool = False, ignore_merges: bool = False, dropout: float = 0,
     draw: Draw | None = None,
 ) -> list[int]:  # fmt: skip
-    """The ids of one word. The merge with the lowest rank comes first, the leftmost one on ties."""
+    """The ids of one word. The merge with the lowest rank comes first, the leftmost one on ties. A pair that dropout
+    skips is queued again as soon as a pair is not skipped, even if it has become stale."""
     if ignore_merges and not dropout and word in vocab:
         return [vocab[word]]
     ranks = {(vocab[a], vocab[b]): (rank, vocab[a + b]) for rank, (a, b) in enumerate(merges)}
