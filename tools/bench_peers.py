@@ -91,7 +91,7 @@ def gigatoken(module: Any, path: Path) -> Encoder:
 
 
 def tiktoken(module: Any, path: Path, pattern: str | None = None) -> Encoder:
-    """Encodes with the ranks and the pattern of our model, if tiktoken can represent them, and ignores special tokens."""
+    """Encodes with the ranks and the pattern of our model, if tiktoken can represent them; ignores special tokens."""
     try:
         vocabulary = Vocabulary.of(*vocab.open_model(path, options=ReadOptions(pattern)))
         ranks = parse(byte_convert.tiktoken_ranks(vocabulary), path.name)
