@@ -28,10 +28,10 @@ from weights import FULL_BYTES, OTHER_LANGUAGE, SHARES, WEIGHT
 from pyunitok.packed import Packed
 from pyunitok.train.longest import WeightedText
 
-DAMPING = 200  # for packages, see WeightedText
+DAMPING = 200  # damping of packages; see WeightedText
 N_SAMPLES = 3  # per word list
-N_WORDS = 180_000  # of text from a word list, for a language of weight 1
-FLAT = 0.4  # frequencies raised to this power, so that rare Chinese characters occur
+N_WORDS = 180_000  # words of text made from a word list, for a language of weight 1
+FLAT = 0.4  # frequencies are raised to this power, so that rare Chinese characters occur
 MIN_WORDS = 30  # a Chinese character is always a piece if this many words of the lists contain it
 MARKUP = ("xml", "html", "yaml")
 NO_LANGUAGE = {"en_prose", "json", "latex", "math_formal", *lists.WHOLE, *MARKUP}
@@ -80,7 +80,7 @@ def kinds(folder: Path, split: str) -> list[str]:
 
 
 def languages(folder: Path) -> list[str]:
-    """The languages that have text or a word list."""
+    """The languages for which there is text or a word list."""
     there = [kind for kind in kinds(folder, "train") if not kind.startswith(("code-", "proper-"))]
     found = {kind.removeprefix("words-") for kind in there} | ({"zh_trad"} if "words-zh" in there else set())
     return sorted(found - NO_LANGUAGE)

@@ -39,7 +39,7 @@ METHODS = ["GET"] * 8 + ["POST"] * 3 + ["PUT", "PATCH", "DELETE", "HEAD", "OPTIO
 
 
 def until(n_bytes: int, write: Callable[[], Iterable[str]]) -> Iterator[str]:
-    """The texts of repeated calls of write(), until they have n_bytes."""
+    """The texts that repeated calls of write() return, until their total reaches n_bytes."""
     size = 0
     while size < n_bytes:
         for text in write():

@@ -17,11 +17,11 @@ from itertools import islice
 from typing import NamedTuple
 
 MAX_ENTRIES = 60_000  # per dictionary, evenly spaced
-MAX_FORMS = 500  # expanded per stem; agglutinative languages have thousands
+MAX_FORMS = 500  # expanded per stem; in agglutinative languages, a stem has thousands of forms
 MAX_NAME_FORMS = 60  # kept per proper noun
 MAX_KEPT_FORMS = 12  # kept per stem, evenly spaced
-SKIPPED = ("NOSUGGEST", "FORBIDDENWORD", "ONLYINCOMPOUND")  # offensive words, errors, parts of words
-ONLY_WITH_AFFIX = ("NEEDAFFIX", "PSEUDOROOT")  # stems that are not words by themselves
+SKIPPED = ("NOSUGGEST", "FORBIDDENWORD", "ONLYINCOMPOUND")  # flags of offensive words, of errors, and of parts of words
+ONLY_WITH_AFFIX = ("NEEDAFFIX", "PSEUDOROOT")  # flags of stems that are not words by themselves
 
 
 class Affix(NamedTuple):

@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 
 TABLE = Path(__file__).with_name("names.txt")
-MIN_LETTERS = 4  # shorter names are syllables of other words
+MIN_LETTERS = 4  # shorter names also occur as syllables of words
 ORDINARY_SHARE = 0.1  # a word is ordinary if a larger share of its uses is in lower case
 LONGER = 3  # a name is ordinary if it begins longer words more than this many times as often as it occurs alone
 _WORD = re.compile(r"[^\W\d_]+")

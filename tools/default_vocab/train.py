@@ -101,7 +101,7 @@ def main() -> None:
 
 
 def write(pieces: list[bytes], path: Path) -> None:
-    """Write a vocabulary of these pieces, with ids from 1 on."""
+    """Write a vocabulary of these pieces; the first one gets id 1."""
     ids = np.arange(1, 1 + len(pieces))
     vocabulary = Vocabulary.pack(pieces, ids, eod_id=0, eod_piece=EOD, fallback_id=None, name=NAME)
     native.save(path, vocabulary.build(), vocabulary.about(NAME))
