@@ -227,7 +227,7 @@ def test_unknown_words_as_bytes() -> None:
 
 
 def test_protos_of_words_with_spaces_as_suffixes() -> None:
-    """The last byte piece of a word has the word's surface, although words still begin with a space."""
+    """Words still begin with a space, and the last byte piece of a word has the surface of the word."""
     data = toy_proto("word", byte_fallback=True, treat_whitespace_as_suffix=True).SerializeToString()
     pair = tuple(m.SentencePieceProcessor(model_proto=data) for m in (spm, reference))
     for letters in itertools.product("a\u00e9 ", repeat=4):

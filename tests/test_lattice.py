@@ -81,7 +81,7 @@ def test_paths_and_probabilities_by_brute_force(pieces: dict[str, float], text: 
 
 @given(PIECES, st.text("abc猫", max_size=7), st.floats(0, 3))
 def test_the_oracle_of_the_older_sampler(pieces: dict[str, float], text: str, alpha: float) -> None:
-    """The probabilities to which test_text_sampling.py compares samples belong to existing paths and sum to 1."""
+    """test_text_sampling.py compares samples with these probabilities, which belong to existing paths and sum to 1."""
     lattice = oracle.edges(pieces, -30.0, text)
     assume(len(lattice) <= 14)
     drawn = oracle.viterbi_probabilities(lattice, len(text), alpha)

@@ -56,7 +56,7 @@ def add(report: Report, what: str, n_tokens: int, seconds: list[float], ok: bool
 
 
 def timed(bench: Bench, function: Callable[[bytes], int], queries: list[bytes]) -> tuple[list[float], list[int]]:
-    """The seconds of each call, and the results."""
+    """The duration of each call in seconds, and the results."""
     seconds, results = [], []
     for query in queries:
         started = bench.now()
@@ -97,7 +97,7 @@ def check_exact(bench: Bench, report: Report, model: str, docs: list[bytes], fol
 
 
 def phrases(text: str, n: int, seed: int = 3) -> list[str]:
-    """Phrases of 1 to 6 words, in turn, that occur in the text."""
+    """Phrases that occur in the text; their lengths cycle through 1 to 6 words."""
     rng, words, ret = random.Random(seed), list(re.finditer(r"[A-Za-z]+", text)), list[str]()
     while len(ret) < n:
         k, at = len(ret) % 6 + 1, rng.randrange(len(words) - 6)
@@ -168,7 +168,7 @@ _ENTER = """(text) => new Promise((resolve) => {
 
 
 def build(text: bytes, n_bytes: int, folder: Path) -> Path:
-    """Index n_bytes of the text, with its parts drawn at random, and drop the files from memory."""
+    """Index n_bytes of documents drawn at random from the text, and drop the files from the page cache."""
     indexed(random_slices(documents(text), n_bytes), folder, "--shard-tokens", SHARD_TOKENS, model="unitok-v1")
     for path in filter(Path.is_file, folder.rglob("*")):
         with path.open("rb") as written:

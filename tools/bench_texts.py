@@ -19,7 +19,7 @@ CONSONANTS = "".join(sorted(set(string.ascii_lowercase) - set(VOWELS)))
 
 
 def names(bench: Bench, defaults: Iterable[str] | None = None) -> list[str]:
-    """The names in --corpora or, by default, the defaults that exist, or all corpora, or the sample if there are none."""
+    """The names in --corpora. By default: the defaults that exist, or all corpora, or the sample if there are none."""
     folder = bench.shared / "data" / "corpora"
     found = sorted(path.name.removesuffix(".txt.zst") for path in folder.glob("*.txt.zst"))
     if bench.corpora is None:

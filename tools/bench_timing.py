@@ -177,7 +177,7 @@ class Report:
     notes: list[str] = field(default_factory=list)
 
     def add(self, **row: Any) -> None:
-        """Add a row of cells by column. In the name of a column, an underscore stands for a space, and MBps for MB/s."""
+        """Add a row of cells by column. In the names of columns, underscores stand for spaces, and MBps for MB/s."""
         self.rows.append({name.replace("_", " ").replace("MBps", "MB/s"): value for name, value in row.items()})
 
     def show(self, as_json: bool) -> None:

@@ -41,7 +41,7 @@ SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno
 FUZZER = "-fsanitize=fuzzer"
 LIBRARIES = ["-lm"]
 CROSS = ["-static", "-O2"]  # the sanitizers do not work under emulation
-PACKAGES = {  # of Debian, by compiler
+PACKAGES = {  # the Debian package of each compiler
     "gcc": "gcc libc6-dev",
     "clang": "clang libclang-rt-14-dev",
     "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user",
@@ -194,7 +194,7 @@ def check_lint(_: argparse.Namespace) -> str:
     """Run ruff, mypy, clang-format, every compiler with warnings as errors, and the rules of order.py."""
     check_includes()
     if "#if" in (ROOT / "csrc/model/router.c").read_text(encoding="utf-8"):
-        raise Failed("csrc/model/router.c: #if; kinds of models supply paths instead (kind.h)")
+        raise Failed("csrc/model/router.c: #if is not allowed; add a path to the kind of model instead (kind.h)")
     if wrong := order.faults():
         raise Failed("\n".join(wrong))
     compilers = [compiler for compiler in PACKAGES if links(compiler)]
@@ -216,7 +216,7 @@ def check_lowest(_: argparse.Namespace) -> str:
     """Run some Python tests with the oldest dependencies that pyproject.toml allows, on CPython 3.11."""
     python = shutil.which("python3.11")
     if python is None:
-        raise missing("python3.11 is not installed; all the oldest dependencies have wheels only for it")
+        raise missing("python3.11 is not installed; only for it do all the oldest dependencies have wheels")
     lists = dict(re.findall(r"^(\w+) = \[(.*?)\]$", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M | re.S))
     wanted = " ".join(lists[name] for name in ("dependencies", "parquet", "remote", "plot", "test"))
     marker = r"; python_version < '[\d.]+'"
@@ -267,7 +267,7 @@ def check_sanitize(_: argparse.Namespace) -> str:
                  "UNITOK_LDFLAGS": shlex.join(SANITIZERS), "CC": "gcc"}  # fmt: skip
         run(sys.executable, "setup.py", "-q", "build_ext", "--inplace", cwd=tree, env=flags)
         env = copy_env(
-            # libstdc++ is preloaded, too: otherwise ASan ends the process if a reference written in C++ throws.
+            # With libstdc++: otherwise ASan ends the process if a reference tokenizer written in C++ throws.
             LD_PRELOAD=" ".join(
                 run("gcc", f"-print-file-name={name}").strip() for name in ("libasan.so", "libstdc++.so.6")
             ),

@@ -137,8 +137,8 @@ static int joins_words(const unitok_word_rules *rules, const uint8_t *text, int6
 }
 
 /* Shrinks a range of a text of n bytes to words, and then by its first character if the words
- * around the range would otherwise be joined. `io_word` is the last word found; all words to be
- * found end at or after its end. */
+ * around the range would otherwise be joined. `io_word` is the last word found; the words
+ * that are still needed end at or after its end. */
 static document whole_words(const unitok_word_rules *rules, const uint8_t *text, int64_t n,
                             document range, word *io_word)
 {

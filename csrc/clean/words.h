@@ -100,7 +100,7 @@ INLINE void word_hash_add_fold(word_hash *to, const unitok_word_rules *rules, ui
 
 #define WORD_EACH UINT64_C(0x0101010101010101)
 
-/* For eight bytes: the bit 0x80 of each that is from `first` to `last`, both below 0x80. */
+/* Sets bit 0x80 of each of the eight bytes that is in first..last; both limits are below 0x80. */
 INLINE uint64_t word_bytes_between(uint64_t bytes, uint8_t first, uint8_t last)
 {
     uint64_t low = bytes & WORD_EACH * 0x7F;

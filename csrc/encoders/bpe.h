@@ -14,7 +14,7 @@
  * their concatenation is a piece, and the score of that piece is the priority. A Hugging Face model
  * (bpe_new_merges) lists its merges. Ranks express the priorities in both kinds: pieces with equal
  * scores have equal ranks. SentencePiece's unused pieces merge too and are split again at the end,
- * each into the last pair seen anywhere in the text that can make it; see BPE_WHOLE. */
+ * each into the last pair anywhere in the text that could have formed it; see BPE_WHOLE. */
 #pragma once
 
 #include "encoders/token.h"
@@ -86,7 +86,7 @@ int64_t bpe_unmerged(const bpe *m, const uint8_t **ret_data, const int64_t **ret
  * BPE_COMPACT). Returns their number, or -1 if allocation fails. Each unknown character is one
  * TOKEN_UNKNOWN. Models of bpe_new_merges apply byte fallback and fuse unknown characters within a
  * segment; the caller fuses them across segments. Without an unknown id, these models drop unknown
- * characters, and the ends of tokens count only the remaining text. O(n log n). */
+ * characters, and the ends of tokens are offsets in the remaining text. O(n log n). */
 int64_t bpe_segment(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
                     token *tokens);
 

@@ -58,8 +58,8 @@ static int32_t add_merges(bpe_builder *b, const uint32_t *pieces, const int64_t 
     return UNITOK_OK;
 }
 
-/* Pieces of one character are found in texts; with byte fallback, "<0x00>" to "<0xFF>" are the
- * symbols of bytes. Characters come first, ASCII before the others: see BPE_DENSE. */
+/* One-character pieces are the symbols of these characters; with byte fallback, "<0x00>" to
+ * "<0xFF>" are the symbols of bytes. Characters come first, ASCII before the others: see BPE_DENSE. */
 static int32_t add_vocabulary(bpe_builder *b)
 {
     static const char digits[] = "0123456789ABCDEF";

@@ -45,7 +45,7 @@ int32_t unitok_model_load(const uint8_t *bytes, int64_t n_bytes, int32_t engine,
     int32_t status = m->kind->open(bytes, n_bytes, engine, cpu, m, error);
     if (!status && !m->kind->has_engines && engine != UNITOK_ENGINE_DOUBLE_ARRAY)
         status = fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
-                      "only greedy longest prefix has a choice of engines");
+                      "only greedy longest prefix has several engines");
     if (!status) m->width = m->info.id_bytes == 4 ? &id_width_32 : &id_width_16;
     if (status) {
         unitok_model_free(m);

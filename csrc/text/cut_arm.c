@@ -7,8 +7,8 @@
 
 #include "ground/neon.h"
 
-/* Blocks of 64 positions, as in cut_x86.c. Plane 0 decides between two ASCII bytes. Everywhere else
- * the exact check decides, unless the second byte continues a character. */
+/* Blocks of 64 positions, as in cut_x86.c. Between two ASCII bytes, plane 0 decides. At all
+ * other positions the exact check decides, but no cut is before a continuation byte. */
 int64_t cut_scan_neon(const cut_table *t, const uint8_t *text, int64_t n_bytes, uint16_t *cuts)
 {
     uint8x16x4_t left_first = vld1q_u8_x4(t->left[0]), left_second = vld1q_u8_x4(t->left[0] + 64);

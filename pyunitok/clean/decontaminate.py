@@ -100,7 +100,7 @@ def decontaminate(
 
 
 class Decontamination:
-    """A call of decontaminate(): checks the arguments; run() does the work. Pickling omits the matcher.
+    """One call of decontaminate(). Creating it checks the arguments; run() does the work. Pickling omits the matcher.
 
     files  the files of the corpus and of CLEAN
     part   the part that this call processes: the complete corpus unless `shard` is given
@@ -414,9 +414,9 @@ def _check_options(
     if out is None and report is None:
         raise OptionError("name a file for the report, because no corpus is written")
     if model is not None and rule.unit != "tokens":
-        raise OptionError("a model (-m) requires unit tokens")
+        raise OptionError("a model (-m) requires --unit tokens")
     if rule.unit == "tokens" and model is None:
-        raise OptionError("unit tokens requires a model (-m)")
+        raise OptionError("--unit tokens requires a model (-m)")
     for path in (out, report):
         if path is not None and is_url(os.fspath(path)):
             raise OptionError(f"{path}: outputs must be local files")

@@ -41,7 +41,7 @@ class Block:
 
     data            uint8[>= offsets[n_docs]]; grows only if one indivisible piece of a document is longer
     offsets         int64[>= n_docs + 1], offsets[0] = 0; document i is data[offsets[i]:offsets[i + 1]]
-    open_end        whether the last document continues in the next block, which is then of the same input
+    open_end        whether the last document continues in the next block, which is then from the same input
     source_bytes    decompressed bytes of the input in this block, including separators
     number          the block's number in a run of Workers, from 0
     source          the input's number, from 0

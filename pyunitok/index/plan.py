@@ -126,7 +126,7 @@ def plan_conversion(
     old = source.manifest
     if old.order != "bytes" or old.compact is not None:
         kind = "is compact" if old.compact else f"has the order {old.order!r}"
-        raise OutputError(f"{source.folder} {kind}; only an index of suffix arrays by bytes can be converted")
+        raise OutputError(f"{source.folder} {kind}; only an index of suffix arrays in byte order can be converted")
     check_count_only(compact, old.eod, sum(map(len, source.arrays)))
     files = [
         replace(file, path=stored_path(array.path, folder))

@@ -52,7 +52,7 @@ class Stretch:
 
 
 def sources_of(records: Sequence[InputRecord], found: Sequence[Source] | None = None) -> list[Source]:
-    """The inputs of a manifest, to be read as for tokenizing.
+    """The inputs of a manifest, which are read in the same way as for tokenizing.
 
     found  the files to read, in the order of the manifest; None means the files that the manifest names. Because
            manifests are untrusted, only local regular files that they name are read.
@@ -204,7 +204,7 @@ class _Place:
             if k < record.documents:
                 return f"{name}: document {k} (document {self.first + d} of {self.array.path})"
             k -= record.documents
-        return f"{self.names[-1]}: document {k + self.records[-1].documents} (more than {self.array.path} has)"
+        return f"{self.names[-1]}: document {k + self.records[-1].documents} ({self.array.path} has fewer)"
 
     def token(self, d: int, byte: int) -> str:
         """Describes the token of document d that decodes to this byte."""

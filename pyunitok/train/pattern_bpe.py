@@ -128,7 +128,7 @@ def run(training: Training, options: PatternOptions, to: str | None) -> Trained:
     notes: Rows = [("text", f"{stats.n_bytes:,} bytes, {n_words:,} distinct words")]
     if left_out[0]:
         n_units, n, least = left_out
-        rare = f"{n_units:,} words seen fewer than {least} times ({n:,} in all) did not fit --max-memory"
+        rare = f"{n_units:,} words seen fewer than {least} times ({n:,} in total) exceeded --max-memory"
         notes.append(("rare", rare))
     return training.trained(
         tokenizer, learned, {"learned": len(learned), "byte": 256, "control": n_special}, notes, [], stats.n_bytes,

@@ -94,7 +94,7 @@ def _run(kind: str, training: Training, given: dict[str, Any]) -> Trained:
     to = given.pop("to", None)
     job = _job(kind, training, **given)
     if to is not None and not job.byte_level:
-        raise OptionError("to requires byte_level: all other models are SentencePiece files")
+        raise OptionError("the option to requires byte_level: all other models are SentencePiece files")
     source = training.source(hold=not job.compat)
     if job.byte_level:
         return _train_byte_level(job, source, training, to)
@@ -165,7 +165,7 @@ def _notes(job: SentencePieceJob) -> Rows:
         ret.append(("reserved", f"{stats.n_reserved:,} lines contain U+2585 and were left out"))
     if job.left_out[0]:
         units, n, least = job.left_out
-        ret.append(("rare", f"{units:,} words seen fewer than {least} times ({n:,} in all) did not fit --max-memory"))
+        ret.append(("rare", f"{units:,} words seen fewer than {least} times ({n:,} in total) exceeded --max-memory"))
     return ret
 
 

@@ -86,7 +86,7 @@ def huggingface_notes(vocabulary: Vocabulary) -> Sequence[str]:
     if not ranks.is_ranks(vocabulary):
         return notes
     if prepare["cuts"]:
-        notes.append("Kimi's cuts of very long texts and runs are lost, because the format cannot represent them")
+        notes.append("Kimi's cuts in very long texts and runs are not written: the format cannot represent them")
     elif prepare["nfc"]:
         notes.append("tokenizers uses the NFC of Unicode 9.0, so a few rare characters get different ids")
     special = _special_tokens(vocabulary)
@@ -152,7 +152,7 @@ def _has_prefix_space(step: Any) -> bool:
 def _check_bytes(vocabulary: Vocabulary, name: str) -> None:
     is_bpe = KINDS[vocabulary.kind].byte_level_flag == "listed_merges"
     if not is_bpe or not vocabulary.flags & MODEL_FLAGS["bytes"]:
-        raise VocabularyError(f"{name}: the model must be byte-level BPE that C encodes, but this is {vocabulary.kind}")
+        raise VocabularyError(f"{name}: the model must be byte-level BPE that C supports, not {vocabulary.kind}")
 
 
 def _ranks_of_list(vocabulary: Vocabulary, pieces: dict[bytes, int], name: str) -> dict[bytes, int]:
@@ -174,7 +174,7 @@ def _ranks_of_list(vocabulary: Vocabulary, pieces: dict[bytes, int], name: str) 
     implied = merges.by_rank(pieces, pieces)
     if implied != own:
         piece = next(piece for piece in pieces if implied.get(piece) != own.get(piece))
-        raise VocabularyError(f"{name}: tiktoken would merge {piece!r} (id {pieces[piece]}) from other pieces")
+        raise VocabularyError(f"{name}: tiktoken would merge {piece!r} (id {pieces[piece]}) from a different pair")
     return pieces
 
 
@@ -216,7 +216,7 @@ def vocab_merges_notes(vocabulary: Vocabulary) -> Sequence[str]:
     notes = [*huggingface_notes(vocabulary)]
     if _class_of(vocabulary) is None:
         pattern = patterns.shown(vocabulary.pattern)
-        notes.append(f"only pyunitok finds the pattern, in tokenizer_config.json; pass it to other tools: {pattern}")
+        notes.append(f"only pyunitok reads the pattern from tokenizer_config.json; pass it to other tools: {pattern}")
     if vocabulary.flags & MODEL_FLAGS["ignore_merges"]:
         pieces = _normal_pieces(vocabulary)
         made = merges.by_rank(pieces, pieces) if has_ranks(vocabulary) else merges.by_list(_listed(vocabulary), pieces)

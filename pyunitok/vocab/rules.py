@@ -1,4 +1,4 @@
-"""rules_of() returns the object that encodes and decodes texts for a model whose About.prepare has a format."""
+"""rules_of() returns the object that encodes and decodes texts for a model whose About.prepare contains "format"."""
 
 from __future__ import annotations
 

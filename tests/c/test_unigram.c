@@ -379,8 +379,8 @@ static int64_t count_tokens(const unigram *m, unigram_path *path, const uint8_t 
 }
 
 /* If paths meet, 4 MB of text needs a few thousand cells. In a long run of one character, they do
- * not meet: the only shorter piece could be anywhere without changing the score, so it comes first,
- * and its length is not known before the end of the run. */
+ * not meet: all tokens but one are the longest piece, and the shorter one could be anywhere without
+ * changing the score. It comes first, but its length is not known before the end of the run. */
 static void test_memory(void)
 {
     enum { N_BYTES = 1 << 22 };
@@ -584,7 +584,7 @@ static void test_following(int64_t rounds)
         if (m->endings) check_following(m->endings, text, n_bytes);
         unigram_free(m);
         random_letters(from, sizeof from);
-        /* states deeper than the bytes that lanes read before their parts */
+        /* states deeper than the number of bytes that a lane reads before its part */
         m = crossing_model(from, sizeof from, 250);
         random_slices(from, sizeof from, text, n_bytes);
         check_following(m->endings, text, n_bytes);
@@ -637,7 +637,7 @@ static unigram *japanese_model(int style, int64_t n_others)
     return build();
 }
 
-/* Encodes by characters, from any running sum, including texts that cannot be encoded that way. */
+/* Encodes by characters, from any running sum; texts that do not allow it are rejected. */
 static void test_charwise(int64_t rounds)
 {
     static charwise_work work;

@@ -160,7 +160,7 @@ def clear(scores: Scores, unknown: float, word: str, without: str = "") -> None:
 
 
 def replaceable(scores: Scores, unknown: float, piece: str) -> bool:
-    """Whether other pieces spell the piece with a better score."""
+    """Whether splitting the piece into other pieces gives a better score."""
     instead = best(scores, unknown, piece, without=piece)
     if instead is None:
         return False

@@ -95,7 +95,7 @@ def _shuffled(model: dict[str, Any]) -> dict[str, Any]:
 
 
 def _every_split(model: dict[str, Any]) -> dict[str, Any]:
-    """As in Llama 3: every pair that forms a piece, as a list, and pieces that no pair forms."""
+    """As in Llama 3: each pair of pieces that forms a piece is a merge, and some pieces result from no merge."""
     vocab = model["vocab"]
     pairs = [[name[:k], name[k:]] for name in vocab for k in range(1, len(name)) if {name[:k], name[k:]} <= {*vocab}]
     return {**model, "merges": pairs}
@@ -168,7 +168,7 @@ CONTENTS = [
 
 
 def random_document(rng: random.Random) -> dict[str, Any]:
-    """C encodes most of these documents."""
+    """A random tokenizer.json; C supports most of them."""
     def maybe(p: float) -> bool:
         return rng.random() < p
 

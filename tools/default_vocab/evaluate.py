@@ -4,10 +4,10 @@
         [--languages FOLDER] [--without FOLDER]
 
 CORPORA is a folder of KIND.txt.zst. A model is a file, a name, or a folder with GPT-2's files, optionally preceded by
-"HEADING=". The tokenizers package, on one thread, encodes for files that pyunitok does not support. Ratios compare the
-first model to the second. --languages prints a second table for the files LANGUAGE.txt.zst in its FOLDER. --without
-skips lines of 40 bytes or more that are in the training text in its FOLDER, prints their share, and also measures the
-packages that were held out for validation.
+"HEADING=". For files that pyunitok does not support, the tokenizers package encodes the text on one thread. Ratios
+compare the first model to the second. --languages prints a second table for the files LANGUAGE.txt.zst in its FOLDER.
+--without skips lines of 40 bytes or more that are in the training text in its FOLDER, prints their share, and also
+measures the packages that were held out for validation.
 """
 
 from __future__ import annotations
