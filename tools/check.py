@@ -48,16 +48,18 @@ PACKAGES = {  # the Debian package of each compiler
 }
 # These test Python code. With the sanitizers, they would take minutes without reaching additional C code.
 NOT_SANITIZED = [
-    "bench", "byte_convert", "checks", "clean_page", "cli", "compat_bytepiece", "compat_earlier",
-    "compat_normalizer", "compat_rwkv", "compat_sentencepiece", "compat_tiktoken", "compat_trainer", "consumers",
-    "convert", "damage", "damaged_models", "datatrove", "decontaminate", "decontaminate_parquet",
-    "decontaminate_presets", "deduplicate", "default_vocab", "direct", "drop_tokens", "duplicates",
-    "encode_command", "export", "fields", "formats", "golden_ranks", "golden_run", "index_build", "inputs",
-    "interrupts", "job", "manifest", "merge", "metadata", "oracle_bpe", "outfile", "output", "packaging", "parquet",
-    "parts", "progress", "ranks", "ray", "readahead", "readme", "remote", "resume", "rwkv_vocab", "s3", "sample",
-    "search_cli", "sentencepiece_model", "serve", "sharing", "small_frames", "sniff", "statistics", "stats",
-    "trace", "train_sentencepiece", "train_shared", "typing", "unchanged", "unigram", "upload", "verify",
-    "wide_ids", "workers", "zst",
+    "advice", "bench", "byte_convert", "changes", "checks", "clean_page", "cli", "commands", "compat_bytepiece",
+    "compat_earlier", "compat_normalizer", "compat_rwkv", "compat_sentencepiece", "compat_tiktoken",
+    "compat_trainer", "consumers", "convert", "damage", "damaged_models", "datatrove", "decontaminate",
+    "decontaminate_parquet", "decontaminate_presets", "deduplicate", "default_vocab", "direct", "drop_tokens",
+    "duplicates", "encode_command", "export", "fields", "formats", "forms", "golden_ranks", "golden_run",
+    "ids_in_docs", "index_build", "index_crash", "inputs", "interrupts", "job", "json_results", "manifest",
+    "merge", "metadata", "oracle_bpe", "outfile", "output", "packaging", "page_views", "parquet", "parts",
+    "progress", "ranks", "ray", "readahead", "readme", "remote", "resume", "rwkv_vocab", "s3", "sample",
+    "search_cli", "secrets", "sentencepiece_model", "serve", "sharing", "small_frames", "sniff", "sources",
+    "state", "statistics", "statistics_peers", "stats", "thread_counts", "trace", "train_options",
+    "train_report", "train_sentencepiece", "train_shared", "trainers", "typing", "unchanged", "unigram",
+    "upload", "verify", "vocab", "vocab_prose", "wide_ids", "workers", "writers", "zst",
 ]
 # Together, these use every dependency, and most of the functions of dependencies that the package calls.
 QUICK = ["cli", "jsonl", "manifest", "metadata", "parquet", "remote", "sentencepiece_model", "stats", "tokens", "zst"]
