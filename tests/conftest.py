@@ -26,7 +26,7 @@ _CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, Healt
 settings.register_profile("default", max_examples=60, **_CALM)
 settings.register_profile("ci", max_examples=40, derandomize=True, print_blob=True, **_CALM)
 settings.register_profile("expensive", max_examples=5000, **_CALM)
-settings.register_profile("sanitizers", max_examples=16, derandomize=True, print_blob=True, **_CALM)
+settings.register_profile("sanitizers", max_examples=10, derandomize=True, print_blob=True, **_CALM)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
