@@ -23,7 +23,9 @@ from pyunitok.vocab.byte_level import CHARACTERS
 
 ROOT = Path(__file__).resolve().parent.parent
 
-pytestmark = pytest.mark.skipif(find_spec("pyrwkv_tokenizer") is None, reason="needs pyrwkv-tokenizer")
+pytestmark = [
+    pytest.mark.skipif(find_spec("pyrwkv_tokenizer") is None, reason="needs pyrwkv-tokenizer"), pytest.mark.slow,
+]  # fmt: skip
 
 
 def bench(*arguments: str, n: bool = True, corpora: bool = True) -> Any:
@@ -35,7 +37,7 @@ def bench(*arguments: str, n: bool = True, corpora: bool = True) -> Any:
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("part", ["size", "queries", "build", "sort", pytest.param("disk", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("part", ["size", "queries", "build", "sort", "disk"])
 def test_compact(part: str) -> None:
     report = bench("compact", "--part", part)
     assert len(report["rows"]) >= 2 and "verified" in report["notes"][0]
@@ -179,13 +181,12 @@ def bench_encode(monkeypatch: pytest.MonkeyPatch) -> Any:
     return importlib.import_module("bench_encode")
 
 
-@pytest.mark.slow
 def test_reading() -> None:
     rows = bench("reading", "--gigabytes", "0.001", "--files", "7")["rows"]
     assert len(rows) == 10 and {row["threads"] for row in rows} == {1, 2}
 
 
-@pytest.mark.parametrize("doc", ["line", pytest.param("file", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("doc", ["line", "file"])
 def test_stream(doc: str) -> None:
     report = bench("stream", "--gigabytes", "0.15", "--doc", doc, n=False)
     row = report["rows"][0]
@@ -196,7 +197,6 @@ def test_stream(doc: str) -> None:
 MODELS = [SHARED / "data/models" / path for path in ("spm/llama2.model", "hf/kitoken_llama2.json")]
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not all(path.exists() for path in MODELS), reason="needs the shared models")
 def test_pipelines() -> None:
     """Includes the peers that the environment variable PYUNITOK_PEERS lists."""
@@ -208,27 +208,23 @@ def test_pipelines() -> None:
     assert ("verified" in report["notes"][-1]) == bool(peers)
 
 
-@pytest.mark.slow
 def test_train_counting() -> None:
     rows = bench("train", "--part", "counting", "--megabytes", "1", corpora=False)["rows"]
     assert len(rows) == 1 and rows[0]["rate"] > 0
 
 
-@pytest.mark.slow
 def test_deduplicate() -> None:
     report = bench("deduplicate", "--gigabytes", "0.001", "--hits", "0.5", corpora=False)
     assert [row["what"] for row in report["rows"]] == ["pyunitok"]
     assert "one copy of each paragraph" in report["notes"][0]
 
 
-@pytest.mark.slow
 def test_decontaminate() -> None:
     report = bench("decontaminate", "--gigabytes", "0.001", "--grams", "2000", "--hits", "0.2", corpora=False)
     assert [row["what"] for row in report["rows"]] == ["pyunitok"]
     assert "verified" in report["notes"][0]
 
 
-@pytest.mark.slow
 def test_words() -> None:
     report = bench("words", "--tokens", "0.1")
     whats = [row["what"] for row in report["rows"]]
