@@ -26,6 +26,7 @@ from pyunitok.index.concordance import Line, aligned, as_record, concordance, sp
 from pyunitok.index.hit_metadata import metadata_of, rows_of_hits
 from pyunitok.index.hits import Hit
 from pyunitok.index.opened import open_index
+from pyunitok.vocab.utf8 import readable
 
 WITHOUT_TEXT = ("all_of", "ngrams", "overlap", "spans", "word_ngrams", "keyness")
 FILE = click.Path(exists=True, dir_okay=False)
@@ -151,7 +152,7 @@ def search(
     if queries:
         for line in Path(queries).read_bytes().splitlines():
             answer = _answer(index, query, line.decode("utf-8", "surrogateescape"), options)
-            click.echo(as_text({"query": _text(line), **answer}))
+            click.echo(as_text({"query": readable(line), **answer}))
         return
     answer = _answer(index, query, text, options)
     if as_json:
@@ -252,7 +253,7 @@ def _shares(found: Any) -> list[dict[str, Any]]:
     ids = [None] * len(found) if found.ids is None else found.ids.tolist()
     rows: list[dict[str, Any]] = []
     for id_, text, count in zip(ids, found.texts, found.counts.tolist(), strict=True):
-        row = {"text": _text(text), "count": count, "share": count / found.total}
+        row = {"text": readable(text), "count": count, "share": count / found.total}
         rows.append(row if id_ is None else {"id": id_, **row})
     return rows
 
@@ -277,7 +278,7 @@ def _ngrams(index: Any, _: Any, options: dict[str, Any]) -> dict[str, Any]:
 
 def _sample(index: Any, query: Any, options: dict[str, Any]) -> dict[str, Any]:
     ids = index.sample(query, options["sample"], seed=options["seed"]).tolist()
-    return {"text": _text(b"".join(map(index.tables.text_of, ids))), "ids": ids}
+    return {"text": readable(b"".join(map(index.tables.text_of, ids))), "ids": ids}
 
 
 def _overlap(index: Any, _: Any, options: dict[str, Any]) -> dict[str, Any]:
@@ -296,10 +297,6 @@ def as_text(answer: dict[str, Any], indent: int | None = None) -> str:
     """Dump as JSON. Lone surrogates, which metadata can contain, are escaped because UTF-8 cannot encode them."""
     text = json.dumps(answer, ensure_ascii=False, indent=indent)
     return re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "backslashreplace")
 
 
 ANSWERS: dict[str, Callable[[Any, Any, dict[str, Any]], dict[str, Any]]] = {

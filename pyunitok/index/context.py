@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pyunitok.index.hits import Int64s
+from pyunitok.vocab.utf8 import readable
 
 
 @dataclass(frozen=True)
@@ -24,13 +25,13 @@ class Context:
     def shown(self) -> tuple[str, str, str]:
         """The three parts as text, with \\xNN for invalid UTF-8."""
         parts = (self.before, self.match, self.after)
-        before, match, after = (part.decode("utf-8", "backslashreplace") for part in parts)
+        before, match, after = map(readable, parts)
         return before, match, after
 
     def words(self, order: str) -> list[str]:
         """The sort key for the orders "R1" and "L1": the words after or before the hit, nearest word first."""
         side, step = (self.after, 1) if order == "R1" else (self.before, -1)
-        return side.decode("utf-8", "backslashreplace").casefold().split()[::step]
+        return readable(side).casefold().split()[::step]
 
 
 @dataclass

@@ -8,6 +8,7 @@ from typing import Any
 from pyunitok.index.opened import Index
 from pyunitok.index.overlap import Unit
 from pyunitok.index.sequences import Query
+from pyunitok.vocab.utf8 import readable
 
 Answer = dict[str, Any]
 
@@ -25,7 +26,7 @@ def ngrams(index: Index, n: int, min_count: int, offset: int, limit: int) -> Ans
     found = index.ngrams(n, min_count, offset + limit)
     rows = []
     for gram, count in list(zip(found.ids.tolist(), found.counts.tolist(), strict=True))[offset:]:
-        rows.append({"text": _text(b"".join(map(index.tables.text_of, gram))), "count": count, "ids": gram})
+        rows.append({"text": readable(b"".join(map(index.tables.text_of, gram))), "count": count, "ids": gram})
     return {"ngrams": rows}
 
 
@@ -60,9 +61,5 @@ def spans(
         known = None if document < 0 else document  # an index that only counts returns no document
         row = {"begin": begin, "end": end, "count": count, "document": known}
         row["source"] = None if known is None else index.source(known)
-        rows.append(row | {"text": _text(found.text[begin:end])})
+        rows.append(row | {"text": readable(found.text[begin:end])})
     return {"approx": found.approx, "spans": rows[offset : offset + limit]}
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "backslashreplace")

@@ -22,6 +22,7 @@ from pyunitok.index.hits import Int64s, shuffled
 from pyunitok.index.opened import Index
 from pyunitok.index.search import Text
 from pyunitok.index.words import WordMatches
+from pyunitok.vocab.utf8 import readable
 
 LEAST_SPANS = 10  # the minimum number of spans kept, however short the text is
 SHARE = 0.05  # spans kept per token of the text
@@ -89,7 +90,7 @@ def trace(
         if value < 0:
             raise LimitError(f"{name} must be at least 0, not {value}")
     if normalize and not whole_words:
-        raise LimitError("normalize compares whole words, so whole_words must be True")
+        raise LimitError("normalize requires whole_words: it compares complete words")
     found = index.spans(text, min_bytes, whole_words=whole_words, normalize=normalize)
     bounds = index.tokenizer.encode_with_offsets(found.text)[1].astype(np.int64).reshape(-1, 2)
     if max_spans is None:
@@ -150,8 +151,8 @@ def as_json(index: Index, traced: Trace) -> dict[str, Any]:
     """The trace with the field names of OLMoTrace's API. tools/docs/json.md describes the fields."""
     return {
         "index": index.folder.name,
-        "text": _shown(traced.text),
-        "inputTokens": [_shown(traced.text[a:b]) for a, b in traced.bounds.tolist()],
+        "text": readable(traced.text),
+        "inputTokens": [readable(traced.text[a:b]) for a, b in traced.bounds.tolist()],
         "approx": traced.approx,
         "spansFound": traced.n_found,
         "spans": [_span_json(index, span) for span in traced.spans],
@@ -163,7 +164,7 @@ def _span_json(index: Index, span: TracedSpan) -> dict[str, Any]:
     return {
         "left": span.left, "right": span.right, "length": span.right - span.left, "beginByte": span.begin,
         "endByte": span.end, "count": span.count, "unigramLogprobSum": span.log_probability,
-        "text": _shown(span.text), "tokenIds": [int(id_) for id_ in span.ids],
+        "text": readable(span.text), "tokenIds": [int(id_) for id_ in span.ids],
         "documents": [_document_json(index, line, metadata.get(str(line.hit.document))) for line in span.lines],
     }  # fmt: skip
 
@@ -177,7 +178,3 @@ def _document_json(index: Index, line: Line, metadata: dict[str, Any] | None) ->
         "begin": line.hit.begin, "end": line.hit.end, "source": index.source(line.hit.document), "metadata": metadata,
         "text": line.before + line.match + line.after, "textSnippet": snippet,
     }  # fmt: skip
-
-
-def _shown(text: bytes) -> str:
-    return text.decode("utf-8", "backslashreplace")

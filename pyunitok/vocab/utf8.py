@@ -29,6 +29,11 @@ def replace_escapes(text: str) -> str:
     return text if text.isascii() else _ESCAPED.sub("\ufffd", text)
 
 
+def readable(data: bytes) -> str:
+    """Decode for display, with \\xNN for each invalid byte."""
+    return data.decode("utf-8", "backslashreplace")
+
+
 def is_valid(data: bytes) -> bool:
     try:
         data.decode()

@@ -33,17 +33,13 @@ from pyunitok.index.page.text_requests import TEXT_REQUESTS
 from pyunitok.index.page.word_requests import WORD_REQUESTS
 from pyunitok.index.trace import as_json
 from pyunitok.index.trace import trace as traced
+from pyunitok.vocab.utf8 import readable
 
 MAX_QUERIES = 10  # the maximum number of queries that a request compares
 N_EXAMPLES, N_TRIED, EXAMPLE_TOKENS = 5, 40, 100
 MAX_TRACED = 50  # documents shown for each span of a traced text
 WINDOW_BYTES = 20_000  # the maximum bytes of a document per request
 TOKENS_PER_STEP = 1 << 16  # C adds up the bytes of each step; Python searches only the step that contains the target
-
-
-def shown(text: bytes) -> str:
-    """Text for display, with \\xNN for invalid UTF-8."""
-    return text.decode("utf-8", "backslashreplace")
 
 
 def info(index: Index, _: Parameters) -> Answer:
@@ -116,7 +112,7 @@ def _neighbours(name: str) -> Callable[[Index, Parameters], Answer]:
         found = getattr(index, name)(text_of(parameters))
         first = found.first(number(parameters, "limit", 30, MAX_LIMIT))
         rows = [
-            {"text": shown(text), "is_text": _is_utf8(text), "count": n, "share": n / max(1, found.total)}
+            {"text": readable(text), "is_text": _is_utf8(text), "count": n, "share": n / max(1, found.total)}
             for text, n in zip(first.texts, first.counts.tolist(), strict=True)
         ]
         return {"count": found.total, "approx": found.approx, "distinct": len(found), "rows": rows}
@@ -219,8 +215,8 @@ def _complete(incomplete: bytes, data: bytes, is_last: bool) -> tuple[str, bytes
         if not is_last and len(data) >= n and data[-n] >= 0xC0:
             needed = 2 if data[-n] < 0xE0 else 3 if data[-n] < 0xF0 else 4
             if n < needed:
-                return shown(data[:-n]), data[-n:]
-    return shown(data), b""
+                return readable(data[:-n]), data[-n:]
+    return readable(data), b""
 
 
 def trace(index: Index, parameters: Parameters) -> Answer:

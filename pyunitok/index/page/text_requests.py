@@ -21,6 +21,7 @@ from pyunitok.index.page.parameters import (
     text_of,
     with_name,
 )  # fmt: skip
+from pyunitok.vocab.utf8 import readable
 
 MAX_CLAUSES, MAX_TERMS = 10, 20
 MAX_GRAM_TOKENS = 20_000_000  # the size of the largest index whose n-grams are counted while the user waits
@@ -62,7 +63,7 @@ def overlap(index: Index, parameters: Parameters) -> Answer:
     normalize = bool(number(parameters, "normalize", 0, 1))
     answer = text_answers.overlap(index, lines, n, unit, normalize, _share_of_work(index, len(text)))
     for row, line in zip(answer["overlap"], lines, strict=True):
-        row["text"] = line.decode("utf-8", "backslashreplace")
+        row["text"] = readable(line)
     return answer
 
 

@@ -44,6 +44,15 @@ function normalizer(s) {
 
 const isNormalized = (s) => (page.index.words && s.normalize !== "" ? 1 : null);
 
+// The line above an answer.
+function heading(summary, answer, request, parameters) {
+  return tools(
+    make("span", {}, summary),
+    answer.approx ? make("span", { class: "quiet" }, page.CUT_SHORT) : null,
+    downloads(request, parameters),
+  );
+}
+
 // Shows the text and marks the parts that also occur in the corpus, in three degrees of rarity. When a part is
 // selected, lists documents that contain it.
 export async function drawTrace(place, s) {
@@ -98,11 +107,7 @@ export async function drawTrace(place, s) {
     ? `${n === 1 ? "One part" : `${number.format(n)} parts`} of this text ${n === 1 ? "also occurs" : "also occur"} in the corpus${n > answer.spans.length ? `; the rarest ${answer.spans.length} are marked` : ""}. Select ${n === 1 ? "it" : "one"}.`
     : "No part of at least 24 bytes of this text occurs in the corpus.";
   place.append(
-    tools(
-      make("span", {}, summary),
-      answer.approx ? make("span", { class: "quiet" }, page.CUT_SHORT) : null,
-      downloads("trace", parameters),
-    ),
+    heading(summary, answer, "trace", parameters),
     text,
     list,
   );
@@ -165,11 +170,7 @@ export async function drawOverlap(place, s) {
   const n = answer.lines_found;
   const summary = `${number.format(n)} of ${number.format(answer.lines)} lines ${n === 1 ? "shares" : "share"} ${answer.window} successive ${answer.unit} with the corpus`;
   place.append(
-    tools(
-      make("span", {}, summary),
-      answer.approx ? make("span", { class: "quiet" }, page.CUT_SHORT) : null,
-      downloads("overlap", parameters),
-    ),
+    heading(summary, answer, "overlap", parameters),
     table([["line", "optional"], "text", "", ["covered"], ["windows", "optional"], ["document"]], rows, "overlap"),
   );
 }
@@ -199,11 +200,7 @@ export async function drawSpans(place, s) {
     ? `${number.format(n)} ${n === 1 ? "part" : "parts"} of at least 24 bytes also ${n === 1 ? "occurs" : "occur"} in the corpus`
     : "No part of at least 24 bytes of this text occurs in the corpus.";
   place.append(
-    tools(
-      make("span", {}, summary),
-      answer.approx ? make("span", { class: "quiet" }, page.CUT_SHORT) : null,
-      downloads("spans", parameters),
-    ),
+    heading(summary, answer, "spans", parameters),
     n ? table(["part", ["bytes"], ["count"], ["document"]], rows, "spans") : "",
   );
 }
