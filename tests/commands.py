@@ -114,3 +114,8 @@ def serving(index: Path) -> Iterator[str]:
             yield found[0]
         finally:
             server.terminate()
+
+
+def wait_for_count(page: Any, start: str) -> None:
+    """Waits until the line above the answer on the search page begins with this text."""
+    page.wait_for_function("start => document.querySelector('#count').innerText.startsWith(start)", arg=start)

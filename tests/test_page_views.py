@@ -210,7 +210,7 @@ def test_filters_and_facets_in_a_browser(page: Any, address: str) -> None:
     page.click(".facets li a >> text=de")
     page.wait_for_selector(".chip")
     n = n_of("fox", lambda row: row["lang"] == "de")
-    page.wait_for_function(f"() => document.querySelector('#count').innerText.startsWith('{n} occurrences')")
+    commands.wait_for_count(page, f"{n} occurrences")
     assert "with lang=de" in page.inner_text("#count") and "where=lang%3Dde" in page.url
     page.fill("#where-form input", "year>=1995")
     page.keyboard.press("Enter")
@@ -241,7 +241,7 @@ def test_groups_in_a_browser(page: Any, address: str) -> None:
     assert page.locator(".columns").count() == 0
     page.click("#view tbody a >> text=he")
     page.wait_for_selector(".hits a")
-    assert page.inner_text("#count").startswith(f"{n_of('fox', lambda row: row['lang'] == 'he')} occurrences")
+    commands.wait_for_count(page, f"{n_of('fox', lambda row: row['lang'] == 'he')} occurrences")
     assert page.get_attribute(".hits a", "dir") == "rtl"
 
 
@@ -304,7 +304,8 @@ def test_lists_of_the_corpus_in_a_browser(page: Any, address: str, client: TestC
     page.wait_for_function("() => document.querySelectorAll('#view tbody tr').length === 2")
     page.click("#view tbody a >> text=Fuchs")
     page.wait_for_selector(".hits a")
-    assert page.inner_text("#count").startswith(f"{n_of('Fuchs')} occurrences") and "mode=words" in page.url
+    commands.wait_for_count(page, f"{n_of('Fuchs')} occurrences")
+    assert "mode=words" in page.url
     open_view(page, address, "view=ngrams&n=4&least=20", "#view tbody")
     gram = answer(client, "word_ngrams", n=4, min=20, limit=1)["word_ngrams"][0]
     assert cells(page)[0] == gram["text"] and cells(page)[2] == str(gram["count"])

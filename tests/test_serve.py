@@ -367,7 +367,7 @@ def test_searching(page, address):
     page.fill("#q", "the")
     page.keyboard.press("Enter")
     page.wait_for_selector(".hits a")
-    assert page.inner_text("#count").startswith(f"{occurrences(b'the')} occurrences")
+    commands.wait_for_count(page, f"{occurrences(b'the')} occurrences")
     assert page.inner_text(".hits mark") == "the" and "q=the" in page.url
     page.wait_for_selector(".hits li:nth-child(50)", state="attached")
     page.keyboard.press("Escape")  # leave the search box
@@ -417,7 +417,7 @@ def test_tracing(page, address):
 def test_text_that_does_not_occur(page, address):
     page.goto(address + "?q=absent")
     page.wait_for_selector("#view:not(.loading)")
-    assert page.inner_text("#count").startswith("0 occurrences")
+    commands.wait_for_count(page, "0 occurrences")
     assert "does not occur" in page.inner_text("#view")
 
 
@@ -527,7 +527,8 @@ def test_text_of_several_lines(page, address):
     page.keyboard.type("the")
     page.keyboard.press("Enter")
     page.wait_for_selector(".hits a")
-    assert page.inner_text("#count").startswith("1 occurrence of") and "q=mat%0Athe" in page.url
+    commands.wait_for_count(page, "1 occurrence of")
+    assert "q=mat%0Athe" in page.url
     assert page.input_value("#q") == "mat\nthe" and page.get_attribute("#q", "rows") == "2"
 
 
@@ -545,7 +546,7 @@ def test_answers_that_are_lower_bounds_say_so(page, cut_short):
     page.goto(cut_short + "?q=cat%20sat%20on%20the")
     page.wait_for_selector("#view:not(.loading)", state="attached")
     page.wait_for_selector("text=cut short")
-    assert page.inner_text("#count").startswith("at least 0 occurrences")
+    commands.wait_for_count(page, "at least 0 occurrences")
     page.goto(cut_short + "?q=cat%20sat%20on%20the&q=the&view=compare")
     page.wait_for_selector("tbody tr:nth-child(2)")
     assert page.inner_text("tbody tr:first-child .number").startswith("≥ 0")
@@ -600,10 +601,11 @@ def test_words_on_the_page(page, tmp_path):
         page.goto(address + "?q=THE+cat")
         page.wait_for_selector("#mode:not([hidden])")
         page.wait_for_selector("#view:not(.loading)")
-        assert page.inner_text("#count").startswith("0 occurrences")
+        commands.wait_for_count(page, "0 occurrences")
         page.select_option("#mode", "case")
         page.wait_for_selector(".hits a")
-        assert page.inner_text("#count").startswith("12 occurrences") and "mode=case" in page.url
+        commands.wait_for_count(page, "12 occurrences")
+        assert "mode=case" in page.url
         page.click("text=Nearby words")
         page.wait_for_selector("td.text")
         assert {"sat", "ran"} <= set(page.inner_text("#view tbody").split())
@@ -611,4 +613,4 @@ def test_words_on_the_page(page, tmp_path):
         page.wait_for_selector("td.text button")
         page.goto(address + "?q=c*&mode=wildcards&view=sources")
         page.wait_for_selector(".sources td")
-        assert page.inner_text("#count").startswith("18 occurrences")
+        commands.wait_for_count(page, "18 occurrences")
