@@ -31,13 +31,15 @@ struct unitok_windows {
     uint64_t n_slots;
 };
 
-/* The documents that a scan reads. `d` is the document that contains the next window. */
+/* A pass over the windows that begin with tokens at..end-1. */
 typedef struct scan {
     const unitok_windows *windows;
     const void *ids;
     const int64_t *ends;
     int64_t n_documents, n_after;
-    int64_t d;
+    int64_t d;                 /* the document that contains the next window, or one before it */
+    int64_t at, stop, end;     /* the next window, and the ends of its run and of the scan */
+    uint64_t hashes[N_HASHES]; /* of the window `at`, if at < stop */
 } scan;
 
 static uint64_t power_of(uint64_t factor, int64_t n)
@@ -106,10 +108,11 @@ static uint64_t hash_at(const scan *s, int which, int64_t at)
     return hash;
 }
 
-INLINE uint64_t slot_of(const unitok_windows *windows, uint64_t hash)
+/* The slot of a window whose record has this key. */
+INLINE uint64_t slot_of(const unitok_windows *windows, uint64_t key)
 {
     uint64_t slot;
-    multiply_wide(hash << 3, windows->n_slots, &slot);
+    multiply_wide(key, windows->n_slots, &slot);
     return slot;
 }
 
@@ -120,55 +123,67 @@ INLINE int counter_at(const unitok_windows *windows, uint64_t slot)
     return windows->counters[slot / SLOTS_PER_BYTE] >> shift_of(slot) & 3;
 }
 
-/* Returns the end of the run of windows that begin at *io_at or later, before `end`, in one document;
- * *io_at becomes the first window of the run. */
-static int64_t next_run(scan *s, int64_t *io_at, int64_t end)
+/* Moves on to the next run of windows in one document; returns 0 at the end of the scan. */
+static int next_run(scan *s)
 {
     for (; s->d < s->n_documents; s->d++) {
         int64_t begin = s->d ? s->ends[s->d - 1] : 0;
         int64_t stop = s->ends[s->d] - s->n_after - s->windows->n + 1;
-        if (*io_at < begin) *io_at = begin;
-        if (*io_at >= end) break;
-        if (*io_at < stop) return stop < end ? stop : end;
+        if (s->at < begin) s->at = begin;
+        if (s->at >= s->end) return 0;
+        s->stop = stop < s->end ? stop : s->end;
+        if (s->at < s->stop) return 1;
     }
-    return *io_at = end;
+    return 0;
 }
 
-static void seek(scan *s, int64_t at)
+static scan start(const unitok_windows *windows, const void *ids, const int64_t *ends,
+                  int64_t n_documents, int64_t n_after, int64_t begin, int64_t end)
 {
-    int64_t low = 0, high = s->n_documents;
+    int64_t low = 0, high = n_documents;
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        if (s->ends[middle] <= at) low = middle + 1;
+        if (ends[middle] <= begin) low = middle + 1;
         else high = middle;
     }
-    s->d = low;
+    return (scan){windows, ids, ends, n_documents, n_after, low, begin, begin, end, {0}};
+}
+
+/* Writes records of the next windows, at most BLOCK, and prefetches their counters. Returns their
+ * number, 0 at the end. The value of a record is 0 if n_hashes, a constant, is 1. */
+INLINE int64_t next_block(scan *s, int n_hashes, unitok_anchor *block)
+{
+    const unitok_windows *windows = s->windows;
+    if (s->at >= s->stop) {
+        if (!next_run(s)) return 0;
+        for (int which = 0; which < n_hashes; which++) s->hashes[which] = hash_at(s, which, s->at);
+    }
+    int64_t at = s->at, n = s->stop - at < BLOCK ? s->stop - at : BLOCK;
+    uint64_t hashes[N_HASHES] = {s->hashes[0], s->hashes[1]};
+    for (int64_t k = 0; k < n; k++, at++) {
+        block[k] = (unitok_anchor){hashes[0] << 3, hashes[1], (uint64_t)at};
+        PREFETCH(windows->counters + slot_of(windows, block[k].key) / SLOTS_PER_BYTE);
+        if (at + 1 == s->stop) continue; /* the last of its run */
+        uint64_t gone = token_at(s, at), added = token_at(s, at + windows->n);
+        for (int which = 0; which < n_hashes; which++)
+            hashes[which] = moved(windows, which, hashes[which], gone, added);
+    }
+    s->at = at;
+    memcpy(s->hashes, hashes, sizeof hashes);
+    return n;
 }
 
 void unitok_windows_count(unitok_windows *windows, const void *ids, const int64_t *ends,
                           int64_t n_documents, int64_t n_after, int64_t begin, int64_t end)
 {
-    scan s = {windows, ids, ends, n_documents, n_after, 0};
-    uint64_t slots[BLOCK];
-    seek(&s, begin);
-    for (int64_t at = begin, stop; at < end; at = stop) {
-        stop = next_run(&s, &at, end);
-        if (at >= stop) return;
-        uint64_t hash = hash_at(&s, 0, at);
-        for (int64_t first = at; first < stop; first += BLOCK) {
-            int64_t n = stop - first < BLOCK ? stop - first : BLOCK;
-            for (int64_t k = 0; k < n; k++) {
-                slots[k] = slot_of(windows, hash);
-                PREFETCH(windows->counters + slots[k] / SLOTS_PER_BYTE);
-                if (first + k + 1 < stop)
-                    hash = moved(windows, 0, hash, token_at(&s, first + k),
-                                 token_at(&s, first + k + windows->n));
-            }
-            for (int64_t k = 0; k < n; k++) {
-                uint8_t *counters = windows->counters + slots[k] / SLOTS_PER_BYTE;
-                if (counter_at(windows, slots[k]) < ENOUGH)
-                    *counters = (uint8_t)(*counters + (1 << shift_of(slots[k])));
-            }
+    scan s = start(windows, ids, ends, n_documents, n_after, begin, end);
+    unitok_anchor block[BLOCK];
+    for (int64_t n; (n = next_block(&s, 1, block)) > 0;) {
+        for (int64_t k = 0; k < n; k++) {
+            uint64_t slot = slot_of(windows, block[k].key);
+            uint8_t *counters = windows->counters + slot / SLOTS_PER_BYTE;
+            if (counter_at(windows, slot) < ENOUGH)
+                *counters = (uint8_t)(*counters + (1 << shift_of(slot)));
         }
     }
 }
@@ -177,30 +192,13 @@ int64_t unitok_windows_find(const unitok_windows *windows, const void *ids, cons
                             int64_t n_documents, int64_t n_after, int64_t begin, int64_t end,
                             unitok_anchor *ret)
 {
-    scan s = {windows, ids, ends, n_documents, n_after, 0};
+    scan s = start(windows, ids, ends, n_documents, n_after, begin, end);
     unitok_anchor block[BLOCK];
     int64_t n_found = 0;
-    seek(&s, begin);
-    for (int64_t at = begin, stop; at < end; at = stop) {
-        stop = next_run(&s, &at, end);
-        if (at >= stop) break;
-        uint64_t hash = hash_at(&s, 0, at), other = hash_at(&s, 1, at);
-        for (int64_t first = at; first < stop; first += BLOCK) {
-            int64_t n = stop - first < BLOCK ? stop - first : BLOCK;
-            for (int64_t k = 0; k < n; k++) {
-                block[k] = (unitok_anchor){hash << 3, other, (uint64_t)(first + k)};
-                PREFETCH(windows->counters + slot_of(windows, hash) / SLOTS_PER_BYTE);
-                if (first + k + 1 == stop) break;
-                uint64_t gone = token_at(&s, first + k);
-                uint64_t added = token_at(&s, first + k + windows->n);
-                hash = moved(windows, 0, hash, gone, added);
-                other = moved(windows, 1, other, gone, added);
-            }
-            for (int64_t k = 0; k < n; k++) {
-                uint64_t slot = slot_of(windows, block[k].key >> 3);
-                ret[n_found] = block[k];
-                n_found += counter_at(windows, slot) >= ENOUGH;
-            }
+    for (int64_t n; (n = next_block(&s, N_HASHES, block)) > 0;) {
+        for (int64_t k = 0; k < n; k++) {
+            ret[n_found] = block[k];
+            n_found += counter_at(windows, slot_of(windows, block[k].key)) >= ENOUGH;
         }
     }
     return n_found;
