@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ import pytest
 from conftest import fewer
 from hypothesis import given
 from hypothesis import strategies as st
+from oracle import grams as oracle
 
-from pyunitok import OptionError
+from pyunitok import OptionError, Tokenizer
 from pyunitok import decontaminate as run_decontaminate
 from pyunitok.clean.benchmarks import Items
 from pyunitok.clean.folding import folded
@@ -82,7 +84,35 @@ def test_shares_like_the_definition(items, texts, n, measure):
     assert dict(zip(pairs, found.shares.tolist(), strict=True)) == pytest.approx(expected)
     hits = matcher.find(searched.data, searched.offsets)
     counts = np.bincount(hits["gram"], minlength=matcher.grams.n_units)
-    assert matcher.shares_found(counts).tolist() == pytest.approx(everywhere)
+    assert matcher.shares_found(counts, np.zeros_like(counts)).tolist() == pytest.approx(everywhere)
+
+
+@fewer(2)
+@given(items=st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=20), min_size=1, max_size=3),
+       changes=st.lists(st.lists(st.integers(0, 19), max_size=6), min_size=1, max_size=4),
+       n=st.integers(1, 4), mismatches=st.integers(0, 3))  # fmt: skip
+def test_mismatches_like_the_definition(items, changes, n, mismatches):
+    """Documents are items with some letters changed. Each byte is a token of the model."""
+    texts = [["x" if k in changed else letter for k, letter in enumerate(items[number % len(items)])]
+             for number, changed in enumerate(changes)]  # fmt: skip
+    tokenizer = Tokenizer.from_pieces([bytes([k]) for k in range(256)])
+    packed = Packed.from_documents("".join(item).encode() for item in items)
+    count = len(items)
+    rule = Rule(unit="tokens", n=n, max_common=None, action="report", item_share=0.5, mismatches=mismatches)
+    rule.check()
+    values = Items(packed, ["b"], [0] * count, [*range(count)], ["x"] * count, ["q"] * count, "")
+    matcher = Matcher(values, rule, tokenizer)
+    searched = Packed.from_documents("".join(text).encode() for text in texts)
+    hits = matcher.find(searched.data, searched.offsets)
+    counts = np.bincount(hits["gram"], minlength=matcher.grams.n_units)
+    continued = np.bincount(matcher.continued(searched.data, searched.offsets, hits), minlength=len(counts))
+    expected = []
+    for item in items:
+        size = min(n, len(item)) if len(item) >= rule.least_units else 0
+        found = set().union(*(oracle.continued(item, text, size, mismatches) for text in texts)) if size else None
+        expected.append(-1 if found is None else len(found) / len(item))
+    assert matcher.shares_found(counts, continued).tolist() == pytest.approx(expected)
+    assert (continued <= len(texts)).all()
 
 
 PIECES = st.lists(st.sampled_from(["A", "é", "É", " ", "\t\n", ",", "“", "”", "’", "—", "„", "z1", "日", "\xa0"]),
@@ -179,11 +209,16 @@ def test_palm(tmp_path):
 
 
 def test_llama2(tmp_path):
-    """Items at least 80 % of whose tokens are in shared 10-grams; requires a model."""
-    items = [words(0, 10), words(20, 30)]
+    """Items at least 80 % of whose tokens are in shared 10-grams or follow these with at most 4 differences; requires a
+    model."""
+    items = [words(0, 10), words(20, 30), words(100, 120), words(120, 140)]
     texts = [words(0, 9) + " no", words(20, 26) + " no " + words(26, 30)]
     found, _ = clean(tmp_path, items, texts, preset="llama2", field="q", model="unitok-v1")
     assert found.contaminated == [1]
+    # A word is two tokens, and changing its number changes one of them. The fifth change leaves 31 of 40 tokens.
+    differ = [re.sub(r"10[58]|11[14]", "99", words(100, 120)), re.sub(r"12[58]|13[147]", "99", words(120, 140))]
+    found, _ = clean(tmp_path, items, [*texts, *differ], preset="llama2", field="q", model="unitok-v1")
+    assert found.contaminated == [2]
     with pytest.raises(OptionError, match="requires a model"):
         clean(tmp_path, items, texts, preset="llama2", field="q")
 

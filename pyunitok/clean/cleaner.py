@@ -37,6 +37,7 @@ class Cleaned:
     benchmarks  the numbers of the benchmarks that were found, once per document
     affected    the number of contaminated documents
     grams       the numbers of the n-grams that were found, once per document
+    continued   the units of items that were found after these n-grams, once per document (see Rule.mismatches)
     """
 
     written: Written | None = None
@@ -45,6 +46,7 @@ class Cleaned:
     benchmarks: Int64s = field(default_factory=lambda: _NOTHING)
     affected: int = 0
     grams: Int64s = field(default_factory=lambda: _NOTHING)
+    continued: Int64s = field(default_factory=lambda: _NOTHING)
 
 
 class Cleaner:
@@ -94,6 +96,7 @@ class Cleaner:
         hits = self._matcher.find_in(block)
         if self._counts_grams:
             ret.grams = _grams_of(hits)
+            ret.continued = self._matcher.continued(block.data, block.offsets, hits)
         if len(self._ignored):
             hits = hits[~np.isin(hits["gram"], self._ignored)]
         edits = Edits()

@@ -73,6 +73,7 @@ class Matcher:
         offsets = items.texts.offsets
         if tokenizer is not None:
             data, offsets = self._tokens(data, offsets)
+        self._ids: Ids = data if rule.mismatches else np.empty(0, np.uint32)
         rules = word_rules() if rule.unit == "words" else None
         self.grams = Grams(data, offsets, rule.n, rule.least_units, rules)
         self._starts = self.grams.starts
@@ -131,6 +132,37 @@ class Matcher:
         """The hits of n-grams in the documents of a block."""
         return self.find(block.data, block.offsets[: block.n_docs + 1])
 
+    def continued(self, data: Bytes, offsets: Offsets, hits: GramHits) -> Int64s:
+        """The units of items that count because of the rule's mismatches, once for each document.
+
+        After each hit, document and item are compared unit by unit until more units than allowed differ. A comparison
+        also ends as soon as n units in a row are equal, because these are a hit, which has its own comparison.
+        """
+        rule = self._rule
+        steps: list[Int64s] = [np.empty((2, 0), np.int64)]
+        if not rule.mismatches or not len(hits):
+            return np.empty(0, np.int64)
+        documents, document_of = np.unique(hits["document"], return_inverse=True)
+        texts = Packed.from_documents(data[int(offsets[k]) : int(offsets[k + 1])].tobytes() for k in documents.tolist())
+        ids, starts = self._tokens(texts.data, texts.offsets)
+        which, places = self._places(hits["gram"])
+        items, document = np.searchsorted(self._starts, places, side="right") - 1, document_of[which]
+        size = self.sizes[items]
+        at, in_item = starts[document] + hits["unit"][which] + size, places + size
+        end, item_end = starts[document + 1], self._starts[items + 1]
+        left, n_equal = np.full(len(at), rule.mismatches), np.full(len(at), rule.n - 1)
+        while len(at):
+            going = (at < end) & (in_item < item_end) & (left >= 0) & (n_equal < rule.n)
+            at, in_item, end, item_end, left, n_equal, document = (
+                values[going] for values in (at, in_item, end, item_end, left, n_equal, document)
+            )
+            is_equal = ids[at] == self._ids[in_item]
+            steps.append(np.stack((document[is_equal], in_item[is_equal])))
+            left, n_equal = left - ~is_equal, np.where(is_equal, n_equal + 1, 0)
+            at, in_item = at + 1, in_item + 1
+        ret: Int64s = np.unique(np.concatenate(steps, axis=1), axis=1)[1]
+        return ret
+
     def matches(self, hits: GramHits, least_shares: Shares) -> Matches:
         """The texts that contaminate documents. hits: the n-grams in the documents. least_shares: for each text, the
         smallest share that contaminates a document."""
@@ -161,9 +193,9 @@ class Matcher:
         joined = _joined(match, hits["begin"][which][in_kept], hits["end"][which][in_kept])
         return Matches(documents[firsts][kept], texts[firsts][kept], shares[kept], longest[kept], *joined)
 
-    def shares_found(self, counts: Int64s) -> Shares:
+    def shares_found(self, counts: Int64s, continued: Int64s) -> Shares:
         """The share of each text that occurring n-grams make up, or -1 if the text is not tested. counts[k]: the number
-        of documents that contain n-gram k."""
+        of documents that contain n-gram k; continued[k]: those in which unit k follows an n-gram (see continued())."""
         occurs = np.zeros(self.grams.n_units + 1, np.int64)
         places, n_units = self._places(np.flatnonzero(counts))[1], np.diff(self._starts)
         np.add.at(occurs, places, 1)
@@ -172,6 +204,7 @@ class Matcher:
             text_of = np.searchsorted(self._starts, places, side="right") - 1
             np.subtract.at(occurs, places + self.sizes[text_of], 1)
             occurs, n_parts = np.cumsum(occurs), n_units
+            occurs[:-1] += continued
         before = np.concatenate(([0], np.cumsum(occurs[:-1] > 0)))
         shares = (before[self._starts[1:]] - before[self._starts[:-1]]) / np.maximum(n_parts, 1)
         return np.where(self.is_tested, shares, -1.0)

@@ -41,6 +41,8 @@ class Rule:
                  than max_pieces. mark: add the field "contamination". report: write no corpus
     item_share   an item is contaminated if the n-grams that occur anywhere in the corpus make up this share of it;
                  None: an item is contaminated if it contaminates a document
+    mismatches   for item_share, the match of an n-gram continues past up to this many tokens that differ; the tokens
+                 after it that are equal count, too
     """
 
     unit: str = "words"
@@ -60,6 +62,7 @@ class Rule:
     min_piece: int = 200
     max_pieces: int = 10
     item_share: float | None = None
+    mismatches: int = 0
 
     @property
     def least_units(self) -> int:
@@ -100,6 +103,11 @@ class Rule:
             raise OptionError("set_share uses the first pass, so it requires max_common None (--max-common none)")
         if self.folded and self.unit != "tokens":
             raise OptionError("folded requires unit tokens; words are always compared case-folded")
+        if self.mismatches < 0:
+            raise OptionError(f"mismatches must be at least 0, not {self.mismatches}")
+        is_simple = self.unit == "tokens" and self.measure == "units" and self.max_common is None
+        if self.mismatches and (self.item_share is None or not is_simple):
+            raise OptionError("mismatches requires item_share, unit tokens, measure units and max_common None")
 
 
 # gpt3: Brown et al. 2020 (arXiv 2005.14165), appendix C: 13 lower-case words without punctuation are removed with
@@ -115,7 +123,7 @@ class Rule:
 # whose 8-grams cover more than half of an item, for evaluations with more than 2 % of their items matched.
 # palm: Chowdhery et al. 2022 (arXiv 2204.02311), section 8: items with at least 70 % of their 8-grams in the corpus.
 # llama2: Touvron et al. 2023 (arXiv 2307.09288), appendix A.6: items with at least 80 % of their tokens in n-grams
-# of 10 or more tokens that the corpus contains. Not implemented: n-grams that differ in up to 4 tokens.
+# of 10 or more tokens that the corpus contains; up to 4 tokens after the first 10 may differ.
 PRESETS: dict[str, dict[str, Any]] = {
     "gpt3": {"unit": "words", "n": 13, "min_units": 13, "max_common": 10, "action": "cut", "cut_around": 200,
              "min_piece": 200, "max_pieces": 10},
@@ -127,5 +135,6 @@ PRESETS: dict[str, dict[str, Any]] = {
               "action": "drop"},
     "palm": {"unit": "words", "n": 8, "min_units": 8, "max_common": None, "measure": "grams", "action": "report",
              "item_share": 0.7},
-    "llama2": {"unit": "tokens", "n": 10, "max_common": None, "action": "report", "item_share": 0.8},
+    "llama2": {"unit": "tokens", "n": 10, "max_common": None, "action": "report", "item_share": 0.8,
+               "mismatches": 4},
 }  # fmt: skip

@@ -21,7 +21,7 @@ from pyunitok.disk.hashing import Hashed
 from pyunitok.run.journal import to_hashed
 from pyunitok.run.plan import Progress
 
-ARRAYS, NUMBERS = ("totals", "counts", "texts", "n_documents"), ("read", "affected", "written", "skipped")
+ARRAYS, NUMBERS = ("totals", "counts", "continued", "texts", "n_documents"), ("read", "affected", "written", "skipped")
 
 
 @dataclass
@@ -67,6 +67,7 @@ class CleanState:
 
     position        where reading resumes, in step 1 or 2
     counts          int64[units]: the number of documents that contain each n-gram
+    continued       int64[units]: the number of documents in which each unit follows an n-gram (Rule.mismatches)
     totals          the result of step 1: the number of documents that contain each n-gram or, with set_share, in which
                     each text was found; empty before step 1 is complete
     is_counted      step 1 is complete
@@ -79,6 +80,7 @@ class CleanState:
     position: Position
     totals: Int64s
     counts: Int64s
+    continued: Int64s
     texts: Int64s
     n_documents: Int64s
     progress: Progress
@@ -92,10 +94,11 @@ class CleanState:
 
     @classmethod
     def new(cls, items: Items, matcher: Matcher) -> CleanState:
-        counts, texts, n_documents = (
-            np.zeros(n, np.int64) for n in (matcher.grams.n_units, len(items.texts), len(items.benchmarks))
+        n_units = matcher.grams.n_units
+        counts, continued, texts, n_documents = (
+            np.zeros(n, np.int64) for n in (n_units, n_units, len(items.texts), len(items.benchmarks))
         )
-        return cls(BEGINNING, np.zeros(0, np.int64), counts, texts, n_documents, Progress())
+        return cls(BEGINNING, np.zeros(0, np.int64), counts, continued, texts, n_documents, Progress())
 
     @classmethod
     def restored(cls, items: Items, matcher: Matcher, values: dict[str, Any]) -> CleanState:
@@ -135,6 +138,7 @@ class CleanState:
         """Count the results for a block, and move the position past it."""
         cleaned = result.value
         np.add.at(self.counts, cleaned.grams, 1)
+        np.add.at(self.continued, cleaned.continued, 1)
         np.add.at(self.texts, cleaned.texts, 1)
         np.add.at(self.n_documents, cleaned.benchmarks, 1)
         if self.is_counted:
@@ -171,7 +175,7 @@ class CleanState:
         if rule.item_share is None:
             return list(np.flatnonzero(self.texts).tolist())
         counts = self.counts if rule.max_common is None else self.totals
-        return list(np.flatnonzero(matcher.shares_found(counts) >= rule.item_share).tolist())
+        return list(np.flatnonzero(matcher.shares_found(counts, self.continued) >= rule.item_share).tolist())
 
 
 def encoded(array: Int64s) -> str:

@@ -53,6 +53,20 @@ def grams(items: Sequence[list[Unit]], n: int, min_units: int) -> Iterator[tuple
         start += len(units)
 
 
+def continued(item: Sequence[Hashable], document: Sequence[Hashable], n: int, mismatches: int) -> set[int]:
+    """The units of an item that are equal in the document and in a match: n equal units, and any units after them of
+    which at most `mismatches` differ."""
+    return {
+        i + k
+        for i in range(len(item))
+        for j in range(len(document))
+        if len(item) - i >= n and item[i : i + n] == document[j : j + n]
+        for k in range(min(len(item) - i, len(document) - j))
+        if item[i + k] == document[j + k]
+        and sum(item[i + m] != document[j + m] for m in range(k)) <= mismatches
+    }
+
+
 def find(
     items: Sequence[list[Unit]], documents: Sequence[list[Unit]], n: int, min_units: int
 ) -> list[tuple[int, int, int, int, int]]:
