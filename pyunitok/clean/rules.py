@@ -107,7 +107,9 @@ class Rule:
             raise OptionError(f"mismatches must be at least 0, not {self.mismatches}")
         is_simple = self.unit == "tokens" and self.measure == "units" and self.max_common is None
         if self.mismatches and (self.item_share is None or not is_simple):
-            raise OptionError("mismatches requires item_share, unit tokens, measure units and max_common None")
+            raise OptionError(
+                "mismatches (preset llama2) requires item_share, unit tokens, measure units and max_common None"
+            )
 
 
 # gpt3: Brown et al. 2020 (arXiv 2005.14165), appendix C: 13 lower-case words without punctuation are removed with
