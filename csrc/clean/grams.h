@@ -1,20 +1,29 @@
 /* grams.h - the units of some items, and tables to look up the n-grams of these units
  *
  *     items            The cat sat.          A cat sat on it.
- *     ids              0   1   2             3 1   2   4  5           units, numbered by first occurrence
+ *     ids              0   1   2             3 1   2   4  5       units, numbered by occurrence
  *     n = 2                [1]──┐                  a repeat of 1
- *     slots            │ - │ 0 │ 1 │ - │ 3 │ … │                      the first position of an n-gram
- *     filter           01001011…                                      three bits in a word for each n-gram
+ *     slots            │ - │ 0 │ 1 │ - │ 3 │ … │                  the first position of an n-gram
+ *     filter           01001011…                                  three bits in one word per n-gram
  *
- * The key of an n-gram is computed from its hash, the sum of hash(unit k) F^(n-1-k) mod 2^64, which is updated when
- * the window moves by one unit. An item shorter than n is a single n-gram, so n-grams may have several lengths. The
- * lengths are numbered, and the number is part of the key. F and the hashes of units depend on a seed, so that nobody
- * can construct items with equal keys.
+ * The user is pyunitok/clean, which looks for the n-grams of benchmarks in a corpus; items are the
+ * texts of a benchmark, and units are words, bytes or token ids. The tables are built once and then
+ * shared by all threads, which only read them.
+ *
+ * The key of an n-gram is computed from its hash, the sum of hash(unit k) F^(n-1-k) mod 2^64, which
+ * is updated when the window moves by one unit. An item shorter than n is a single n-gram, so
+ * n-grams may have several lengths. The lengths are numbered, and the number is part of the key. F
+ * and the hashes of units depend on a seed, so that nobody can construct items with equal keys.
  *
  *     key      │ 63 … 32 slot │ 39 … 12 tag │ 17 … 0 bits in a word of the filter │
  *     slot     tag << 36 | number of the length << 32 | position; or GRAM_FREE
  *
- * The upper bits of a key also choose the word of the filter. */
+ * The upper bits of a key also choose the word of the filter.
+ *
+ * Nearly all n-grams of a corpus are in no item, so a search is fast if it rejects them quickly.
+ * The filter does this with one load: its three bits are in the same word, and with 8 to 16 bits
+ * for each n-gram it is at most a fifth of the size of the slots. Only what passes costs a load of
+ * a slot. The tag then rejects other n-grams in the same run of slots, and the units decide. */
 #pragma once
 
 #include "clean/words.h"
@@ -58,7 +67,7 @@ struct unitok_grams {
     int64_t n_repeats, n_repeats_capacity;
 };
 
-/* The hash of a unit with this id. */
+/* The hash of a unit with this id, for bytes and ids; words have the hash of their folded text. */
 INLINE uint64_t gram_number_hash(const unitok_grams *grams, uint32_t number)
 {
     return rng_key(grams->seed, number);
@@ -69,6 +78,9 @@ INLINE uint64_t gram_hash_step(const unitok_grams *grams, uint64_t hash, uint64_
     return hash * grams->factor + unit;
 }
 
+/* The low bits of a polynomial modulo 2^64 are weak: bit 0 depends only on bit 0 of the hashes. A
+ * multiplication moves entropy up and an exclusive or with the upper half moves it down, so all
+ * three parts of a key depend on all units. */
 INLINE uint64_t gram_key(uint64_t hash, int64_t length)
 {
     hash += (uint64_t)length * WORD_FACTOR;
@@ -92,7 +104,9 @@ INLINE uint64_t gram_slot_of(const unitok_grams *grams, uint64_t key)
     return (key >> 32) * grams->n_slots >> 32;
 }
 
-/* A slot without its position. */
+/* A slot without its position. The number of a length has 4 bits, because there are at most
+ * UNITOK_GRAMS_MAX_LENGTHS = 16. The largest head and position are not GRAM_FREE: a position is at
+ * most GRAM_MAX_UNITS_TOTAL - 2. */
 INLINE uint64_t gram_slot_head(uint64_t key, int64_t length)
 {
     return ((key >> 12 & 0xFFFFFFF) << 4 | (uint64_t)length) << 32;

@@ -1,9 +1,19 @@
 /* grams_build.c - collects the n-grams of some items
  *
- *     1. Number the units: each distinct word gets a number, and its folded form is kept for comparisons.
+ *     1. Number the units: each distinct word gets a number, and its folded form is kept.
  *     2. Find the lengths of n-grams: n, and the lengths of shorter items.
  *     3. Put every n-gram into the slots; one that is already there is a repeat.
- */
+ *
+ * With numbers, equal words of items are equal ids, so two n-grams of items are compared by memcmp.
+ * The folded forms are needed to compare the words of documents with those of items:
+ *
+ *     words       t h e c a t s a t a o n i t          folded, without separators
+ *     distinct    end 3, 6, 9, 10, 12, 14              word 1 is words[3..5]
+ *     ids         0 1 2   3 1 2 4 5                    the units of all items, one after the other
+ *     starts      0       3         8
+ *
+ * An n-gram is identified by the position in `ids` of its first occurrence, so slots need no copy
+ * of its units. */
 
 #include "clean/grams.h"
 #include "ground/alloc.h"
@@ -34,9 +44,12 @@ void unitok_grams_get_info(const unitok_grams *grams, unitok_grams_info *ret)
                         (INT64_C(8) << grams->filter_bits) + grams->n_repeats_capacity * 8;
 }
 
-/* ---------------------------------------------------------------------------------- Numbers ---- */
+/* ---------------------------------------------------------------------------------- Numbers
+ * ---- */
 
-/* Maps hashes to numbers of words while words are collected; slots hold a number + 1. */
+/* Maps hashes to numbers of words while words are collected; slots hold a number + 1, and 0 is a
+ * free slot. Open addressing with linear probing, at most half full. The table is freed when all
+ * items have been added, because documents are searched by n-grams, never by single words. */
 typedef struct numbering {
     uint32_t *slots;
     int n_bits;
@@ -89,7 +102,8 @@ static int add_distinct(unitok_grams *grams, const uint8_t *text, const word *w)
     return 1;
 }
 
-/* Returns the number of a word, and adds the word if it is new; -1 if allocation fails. */
+/* Returns the number of a word, and adds the word if it is new; -1 if allocation fails. The table
+ * grows before the search, so there always is a free slot, which ends it. */
 static int64_t number_of_word(unitok_grams *grams, numbering *numbers, const uint8_t *text,
                               const word *w)
 {
@@ -126,15 +140,19 @@ static int add_words(unitok_grams *grams, numbering *numbers, const uint8_t *tex
     return 1;
 }
 
-/* ------------------------------------------------------------------------------------ Slots ---- */
+/* ------------------------------------------------------------------------------------ Slots
+ * ---- */
 
+/* The same value as documents have for this unit (grams_find.c), or no n-gram would ever be
+ * found. */
 static uint64_t unit_hash(const unitok_grams *grams, int64_t at)
 {
     return grams->kind == GRAM_WORDS ? grams->distinct[grams->ids[at]].hash
                                      : gram_number_hash(grams, grams->ids[at]);
 }
 
-/* Returns the number of a length, and adds the length if it is new. */
+/* Returns the number of a length, and adds the length if it is new. check_sizes() limits the
+ * lengths to UNITOK_GRAMS_MAX_LENGTHS, so a linear search is enough. */
 static int64_t length_of(unitok_grams *grams, int64_t n_units)
 {
     int64_t k = 0;
@@ -147,7 +165,9 @@ static int64_t length_of(unitok_grams *grams, int64_t n_units)
     return k;
 }
 
-/* Puts the n-gram at `begin` into a slot, or adds it to the repeats; returns 0 if allocation fails. */
+/* Puts the n-gram at `begin` into a slot, or adds it to the repeats; returns 0 if allocation fails.
+ * A slot with an equal head has an n-gram of the same length, so memcmp stays within the ids. More
+ * slots than n-grams exist, so the search ends at a free slot. */
 static int add_gram(unitok_grams *grams, int64_t begin, int64_t length, uint64_t hash)
 {
     uint64_t key = gram_key(hash, length), head = gram_slot_head(key, length);
@@ -171,7 +191,11 @@ static int add_gram(unitok_grams *grams, int64_t begin, int64_t length, uint64_t
     return 1;
 }
 
-/* Adds all n-grams of n_units units of the item that has units begin..end-1. */
+/* Adds all n-grams of n_units units of the item that has units begin..end-1.
+ *
+ * After each step, `hash` is that of the last n_units units up to i, or of all units of the item if
+ * there are fewer: the unit that leaves the window has been multiplied by F n_units times, so its
+ * hash times `power` is subtracted. */
 static int add_grams_of(unitok_grams *grams, int64_t begin, int64_t end, int64_t n_units)
 {
     int64_t length = length_of(grams, n_units);
@@ -184,12 +208,15 @@ static int add_grams_of(unitok_grams *grams, int64_t begin, int64_t end, int64_t
     return 1;
 }
 
+/* The length of the n-grams of an item with n_units units; 0 if the item is too short for any. */
 static int64_t size_of_gram(int64_t n_units, int64_t n, int64_t min_units)
 {
     return n_units >= n ? n : n_units >= min_units ? n_units : 0;
 }
 
-/* Allocates 5 slots for 4 n-grams, and 8 to 16 bits of the filter for each. */
+/* Allocates 5 slots for 4 n-grams, and 8 to 16 bits of the filter for each. Repeats take no slot,
+ * so the load is at most 80 %. Searches that fail take many steps at such a load, but the filter
+ * rejects nearly all of them. */
 static int allocate_slots(unitok_grams *grams, int64_t n_grams)
 {
     grams->n_slots = (uint64_t)(n_grams + n_grams / 4 + 64);
@@ -202,6 +229,8 @@ static int allocate_slots(unitok_grams *grams, int64_t n_grams)
     return 1;
 }
 
+/* Two passes over the sizes of the items: the first counts the n-grams, so that the tables are
+ * allocated once and never rehashed. */
 static int build_slots(unitok_grams *grams, const int64_t *starts, int64_t n_items, int64_t n,
                        int64_t min_units)
 {
@@ -218,7 +247,8 @@ static int build_slots(unitok_grams *grams, const int64_t *starts, int64_t n_ite
     return 1;
 }
 
-/* ----------------------------------------------------------------------------------- Public ---- */
+/* ----------------------------------------------------------------------------------- Public
+ * ---- */
 
 static int32_t check_sizes(int64_t n, int64_t min_units, unitok_error *error)
 {
@@ -234,7 +264,9 @@ static int32_t fail_units(unitok_error *error)
     return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "too many units");
 }
 
-/* Appends the units of all items, and records where each item starts. */
+/* Appends the units of all items, and records where each item starts. A unit has at least one byte,
+ * so the bytes of an item bound its units; the limit is checked before an item is read, and
+ * positions fit into 32 bits. */
 static int32_t add_items(unitok_grams *grams, const uint8_t *data, const int64_t *offsets,
                          int64_t n_items, int64_t *starts, unitok_error *error)
 {

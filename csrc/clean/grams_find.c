@@ -1,11 +1,20 @@
 /* grams_find.c - finds n-grams in documents
  *
  *     units       … │ the │ cat │ sat │ on │ the │ mat │
- *                                       ▲ looked up       ▲ hashed: its word of the filter is prefetched
+ *                          ▲                 ▲      ▲ unit n: hashed; filter prefetched
+ *                          │                 │
+ *                          │                 n - DELAY / 2: if keys pass, slots prefetched
+ *                          n - DELAY: those that pass the filter are looked up
  *
- * The keys of the n-grams that end with a unit are looked up DELAY units later, when their part of the filter and, if
- * they pass it, their slots have arrived in the cache. A ring keeps these units and those of the longest n-gram.
- */
+ * The keys of the n-grams that end with a unit are looked up DELAY units later, when their part of
+ * the filter and, if they pass it, their slots have arrived in the cache. A ring keeps these units
+ * and those of the longest n-gram:
+ *
+ *     ring        │ n - DELAY - longest + 1 … n - DELAY │ … │ n │       indexed by unit & ring_mask
+ *                 └─ the n-gram being looked up ────────┘
+ *
+ * For each document and each length there is one rolling hash. The three kinds of units share the
+ * code below, which is compiled once for each: `kind` is always a constant. */
 
 #include "clean/grams.h"
 #include "ground/alloc.h"
@@ -25,8 +34,9 @@ typedef struct search {
     documents from;
     word *ring; /* [0..ring_mask]: the last units of the document */
     int64_t ring_mask;
-    uint64_t keys[UNITOK_GRAMS_MAX_LENGTHS]
-                 [DELAY]; /* the keys of n-grams that end with the last units */
+    /* The keys of n-grams that end with the last units: that of unit k is at k & (DELAY - 1), until
+     * unit k + DELAY replaces it. */
+    uint64_t keys[UNITOK_GRAMS_MAX_LENGTHS][DELAY];
     uint64_t hashes[UNITOK_GRAMS_MAX_LENGTHS];
     unitok_gram_hit *hits;
     int64_t n_hits;
@@ -48,7 +58,8 @@ INLINE int unit_next(enum gram_kind kind, const search *s, int64_t document, int
     return 1;
 }
 
-/* Whether a unit of a document equals a unit of the n-grams. */
+/* Whether a unit of a document equals a unit of the n-grams. Words are compared by text as well,
+ * since equal 64-bit hashes of different words are possible. */
 INLINE int unit_is(enum gram_kind kind, const search *s, int64_t document, const word *unit,
                    uint32_t id)
 {
@@ -63,7 +74,12 @@ INLINE int unit_is(enum gram_kind kind, const search *s, int64_t document, const
                    grams->words + known_begin, known->end - known_begin);
 }
 
-/* Finds the n-gram of this length with this key that ends with unit `last`, and records it. */
+/* Finds the n-gram of this length with this key that ends with unit `last`, and records it. Not
+ * inlined: few n-grams pass the filter, and the loop that calls this should stay small.
+ *
+ * A document that copies an item has a hit at each of its units. Every hit after the first
+ * continues the last one, so a copied passage is compared once and not once for each of its
+ * n-grams. */
 NOINLINE static void look_up(enum gram_kind kind, search *s, int64_t document, int64_t last,
                              int64_t length, uint64_t key)
 {
@@ -98,7 +114,8 @@ NOINLINE static void look_up(enum gram_kind kind, search *s, int64_t document, i
     }
 }
 
-/* Prefetches the slots of n-grams that end with unit `last` and pass the filter. */
+/* Prefetches the slots of n-grams that end with unit `last` and pass the filter. At the beginning
+ * of a document the keys are those of incomplete windows; prefetching their slots does no harm. */
 INLINE void prefetch_slots(const search *s, int64_t last)
 {
     for (int64_t l = 0; l < s->grams->n_lengths; l++) {
@@ -108,7 +125,8 @@ INLINE void prefetch_slots(const search *s, int64_t last)
     }
 }
 
-/* Looks up all n-grams that end with unit `last`. */
+/* Looks up all n-grams that end with unit `last`. Of the first units of a document, only those with
+ * enough units before them end an n-gram. */
 INLINE void look_up_all(enum gram_kind kind, search *s, int64_t document, int64_t last)
 {
     for (int64_t l = 0; l < s->grams->n_lengths; l++) {
@@ -119,6 +137,8 @@ INLINE void look_up_all(enum gram_kind kind, search *s, int64_t document, int64_
     }
 }
 
+/* Reads the units of a document once. Unit n - DELAY is looked up before unit n overwrites its
+ * keys; the last DELAY units are looked up after the loop. */
 INLINE void search_document(enum gram_kind kind, search *s, int64_t document)
 {
     const unitok_grams *grams = s->grams;
@@ -145,7 +165,8 @@ INLINE void search_document(enum gram_kind kind, search *s, int64_t document)
         look_up_all(kind, s, document, last);
 }
 
-/* Searches all documents. */
+/* Searches all documents. The ring is a power of two, so that an index is a mask; it is the only
+ * allocation, at most 24 bytes for each of 8,192 units. */
 static int32_t search_all(const unitok_grams *grams, documents from, int64_t n_documents,
                           unitok_gram_hit *hits, int64_t capacity, int64_t *ret_n,
                           unitok_error *error)

@@ -5,19 +5,25 @@
  *                          │ n - k  │ n               │        the context, without other documents
  *     windows in it        ├────────────────┤
  *                           …    ├────────────────┤            begin..end - n
- */
+ *
+ * Two separate steps of pyunitok/clean: unitok_anchors_verify compares the
+ * texts of pairs, so that nothing is removed only because hashes are equal; unitok_ranges_cut then
+ * decides what to remove of each document. Between the two, the caller sorts and joins the
+ * ranges. */
 
 #include "clean/anchors.h"
 #include "ground/utf8.h"
 
-/* ---------------------------------------------------------------------------------- Compare ---- */
+/* ---------------------------------------------------------------------------------- Compare
+ * ---- */
 
 typedef struct document {
     int64_t begin;
     int64_t end;
 } document;
 
-/* The document that contains position `at`, which is below the end of the last document. */
+/* The document that contains position `at`, which is below the end of the last document. Documents
+ * may be empty; they contain no position. */
 static document document_at(const int64_t *ends, int64_t n_documents, int64_t at)
 {
     int64_t low = 0, high = n_documents - 1; /* the first document that ends after `at` */
@@ -31,7 +37,9 @@ static document document_at(const int64_t *ends, int64_t n_documents, int64_t at
 
 INLINE int holds(const document *d, int64_t at) { return d->begin <= at && at < d->end; }
 
-/* The part of the context of anchor `a` that equals the context of `b`; empty if it contains no window. */
+/* The part of the context of anchor `a` that equals the context of `b`; empty if it contains no
+ * window. Their hashes are equal, so nearly always both contexts are: a memcmp of everything
+ * confirms it. Else the equal part is extended from the anchor in both directions. */
 static document compare_contexts(const unitok_anchors *anchors, const uint8_t *text, document in_a,
                                  document in_b, int64_t a, int64_t b)
 {
@@ -53,7 +61,9 @@ static document compare_contexts(const unitok_anchors *anchors, const uint8_t *t
     return ret;
 }
 
-/* Appends a range, or merges it with the last range. */
+/* Appends a range, or merges it with the last range. Pairs are sorted by their first place, so the
+ * ranges of a long repeat, whose anchors are adjacent, become one range here. The rest is left to
+ * the caller. */
 static int64_t append(int64_t *ranges, int64_t n, int64_t begin, int64_t end, int is_joined)
 {
     if (is_joined && n && begin <= ranges[2 * n - 1]) {
@@ -66,6 +76,10 @@ static int64_t append(int64_t *ranges, int64_t n, int64_t begin, int64_t end, in
     return n + 1;
 }
 
+/* A pair of anchors stands for all windows in their common context, so its range consists of the
+ * positions at which these windows begin. A pair of windows or documents stands for itself. The
+ * pairs come from a file, so places beyond the text are ignored; the documents of the last pair are
+ * tried first, because pairs are sorted. */
 void unitok_anchors_verify(const unitok_anchors *anchors, int32_t kind, const uint8_t *text,
                            const int64_t *ends, int64_t n_documents, const unitok_anchor *pairs,
                            int64_t n, int64_t *ret, int64_t *ret_n)
@@ -93,9 +107,11 @@ void unitok_anchors_verify(const unitok_anchors *anchors, int32_t kind, const ui
     *ret_n = n_ranges;
 }
 
-/* ------------------------------------------------------------------------------------ Shrink ---- */
+/* ------------------------------------------------------------------------------------ Shrink
+ * ---- */
 
-/* The beginning of the character that contains text[i]; an invalid byte is a character. */
+/* The beginning of the character that contains text[i]; an invalid byte is a character. A character
+ * has at most four bytes, so three steps back are enough. */
 static int64_t character_begin(const uint8_t *text, int64_t n, int64_t i)
 {
     for (int64_t k = i; k >= 0 && k > i - 4; k--) {
@@ -116,6 +132,8 @@ static document whole_characters(const uint8_t *text, int64_t n, document range)
     return range;
 }
 
+/* Shrinks a range to complete lines with their newlines; the last line of a text may have none.
+ * What is left of a line that is repeated only in part stays in the document. */
 static document whole_lines(const uint8_t *text, int64_t n, document range)
 {
     while (range.begin > 0 && range.begin < range.end && text[range.begin - 1] != '\n')
@@ -137,8 +155,9 @@ static int joins_words(const unitok_word_rules *rules, const uint8_t *text, int6
 }
 
 /* Shrinks a range of a text of n bytes to words, and then by its first character if the words
- * around the range would otherwise be joined. `io_word` is the last word found; the words
- * that are still needed end at or after its end. */
+ * around the range would otherwise be joined. `io_word` is the last word found; the words that are
+ * still needed end at or after its end. The ranges of a document ascend, so its words are read once
+ * for all ranges; after the last word, `io_word` is an empty one beyond the text. */
 static document whole_words(const unitok_word_rules *rules, const uint8_t *text, int64_t n,
                             document range, word *io_word)
 {
@@ -175,7 +194,9 @@ static void put_range(cutter *c, int64_t begin, int64_t end)
     c->n++;
 }
 
-/* Computes the cuts of a document; all of the given ranges overlap it. */
+/* Computes the cuts of a document; all of the given ranges overlap it. The share counts repeated
+ * bytes before ranges are shrunk, so it does not depend on `cut`; min_left counts what would really
+ * remain. */
 static void cut_document(cutter *c, const uint8_t *text, document d, const int64_t *ranges,
                          int64_t n)
 {
@@ -201,6 +222,8 @@ static void cut_document(cutter *c, const uint8_t *text, document d, const int64
     }
 }
 
+/* Ranges may cross the ends of documents. `at` is the first position that has not been handled, so
+ * the rest of a range that was cut in one document is handled in the next one. */
 void unitok_ranges_cut(const unitok_word_rules *rules, int32_t cut, const uint8_t *text,
                        const int64_t *ends, int64_t n_documents, const int64_t *ranges, int64_t n,
                        double max_share, int64_t min_left, int64_t *ret, int64_t capacity,

@@ -7,7 +7,22 @@
  *
  * The hash function is that of string_table.h, applied to tokens instead of bytes. When a window
  * moves by one token, its hash follows from the previous one. Records contain two hashes with
- * different factors, because 2^36 windows would have a few equal hashes of 61 bits. */
+ * different factors, because 2^36 windows would have a few equal hashes of 61 bits.
+ *
+ * A counter has 2 bits, because it only distinguishes 0, 1 and more. A slot does not record whose
+ * counter it is, so a window that occurs once is also found if another one shares its counter; no
+ * window that repeats is missed. With 2 bytes (8 counters) per window, 1 - e^(-1/8) = 12 % of the
+ * single windows are found in vain. The caller, pyunitok/index/windows.py, groups the records by
+ * their hashes and then compares the tokens, so a needless record costs time, never a wrong result.
+ *
+ *     counters    byte 0             byte 1
+ *                 │ 3 │ 2 │ 1 │ 0 │ 7 │ 6 │ 5 │ 4 │ …    slots of 2 bits, the first in the low bits
+ *
+ * The documents are consecutive in `ids`, in the order of `ends`. Windows neither cross the end of
+ * a document nor include the n_after tokens before it:
+ *
+ *     tokens      a b c d e ^ f g ^ h i j k ^        n_after = 1: ^ is not part of a document
+ *     runs        ├───┤             ├─┤           windows of 3 begin here; "f g" is too short */
 
 #include "ground/alloc.h"
 #include "ground/error.h"
@@ -31,7 +46,8 @@ struct unitok_windows {
     uint64_t n_slots;
 };
 
-/* A pass over the windows that begin with tokens at..end-1. */
+/* A pass over the windows that begin with tokens at..end-1, from run to run. A run consists of the
+ * windows of one document, so that within it each hash follows from the one before. */
 typedef struct scan {
     const unitok_windows *windows;
     const void *ids;
@@ -42,6 +58,7 @@ typedef struct scan {
     uint64_t hashes[N_HASHES]; /* of the window `at`, if at < stop */
 } scan;
 
+/* By squaring: a window may have any number of tokens. */
 static uint64_t power_of(uint64_t factor, int64_t n)
 {
     uint64_t ret = 1;
@@ -77,7 +94,8 @@ int32_t unitok_windows_new(int64_t n_tokens, int32_t id_bytes, uint64_t seed, in
         return fail_memory(error);
     }
     for (uint64_t k = 0; k < N_HASHES; k++) {
-        windows->factors[k] = (rng_key(seed, k) >> 4) + 1024; /* less than the prime */
+        windows->factors[k] = (rng_key(seed, k) >> 4) +
+                              1024; /* below 2^60 + 2^10, so below the prime */
         windows->powers[k] = power_of(windows->factors[k], n_tokens);
     }
     *ret = windows;
@@ -91,7 +109,10 @@ INLINE uint64_t token_at(const scan *s, int64_t k)
 }
 
 /* Returns the hash of the next window, which ends with the token `added`. `gone` is the token just
- * before that window. */
+ * before that window, the first of the previous one. The hash of n tokens is the sum of (token + 1)
+ * factor^(n - 1 - k); multiplying it by the factor raises the term of `gone` to factor^n, which is
+ * then subtracted. Both operands are below the prime, so adding it once prevents a negative
+ * difference. */
 INLINE uint64_t moved(const unitok_windows *windows, int which, uint64_t hash, uint64_t gone,
                       uint64_t added)
 {
@@ -108,7 +129,8 @@ static uint64_t hash_at(const scan *s, int which, int64_t at)
     return hash;
 }
 
-/* The slot of a window whose record has this key. */
+/* The slot of a window whose record has this key: the key / 2^64 of all slots. The key is the hash
+ * shifted to fill 64 bits, so the product replaces a division, and n_slots can be any number. */
 INLINE uint64_t slot_of(const unitok_windows *windows, uint64_t key)
 {
     uint64_t slot;
@@ -123,7 +145,8 @@ INLINE int counter_at(const unitok_windows *windows, uint64_t slot)
     return windows->counters[slot / SLOTS_PER_BYTE] >> shift_of(slot) & 3;
 }
 
-/* Moves on to the next run of windows in one document; returns 0 at the end of the scan. */
+/* Moves on to the next run; returns 0 at the end of the scan. `at` never moves backwards, and the
+ * documents before `d` end at or before it. */
 static int next_run(scan *s)
 {
     for (; s->d < s->n_documents; s->d++) {
@@ -137,6 +160,8 @@ static int next_run(scan *s)
     return 0;
 }
 
+/* Starts at the first document that ends after `begin`; threads find different ranges of one text,
+ * so the first range need not begin with a document. */
 static scan start(const unitok_windows *windows, const void *ids, const int64_t *ends,
                   int64_t n_documents, int64_t n_after, int64_t begin, int64_t end)
 {
@@ -150,7 +175,10 @@ static scan start(const unitok_windows *windows, const void *ids, const int64_t 
 }
 
 /* Writes records of the next windows, at most BLOCK, and prefetches their counters. Returns their
- * number, 0 at the end. The value of a record is 0 if n_hashes, a constant, is 1. */
+ * number, 0 at the end. The value of a record is 0 if n_hashes, a constant, is 1.
+ *
+ * The counters are larger than any cache, and each window has one in a random place. The caller
+ * reads them only after BLOCK windows have been hashed, so their cache misses overlap. */
 INLINE int64_t next_block(scan *s, int n_hashes, unitok_anchor *block)
 {
     const unitok_windows *windows = s->windows;
@@ -163,7 +191,7 @@ INLINE int64_t next_block(scan *s, int n_hashes, unitok_anchor *block)
     for (int64_t k = 0; k < n; k++, at++) {
         block[k] = (unitok_anchor){hashes[0] << 3, hashes[1], (uint64_t)at};
         PREFETCH(windows->counters + slot_of(windows, block[k].key) / SLOTS_PER_BYTE);
-        if (at + 1 == s->stop) continue; /* the last of its run */
+        if (at + 1 == s->stop) continue; /* the next token may not exist */
         uint64_t gone = token_at(s, at), added = token_at(s, at + windows->n);
         for (int which = 0; which < n_hashes; which++)
             hashes[which] = moved(windows, which, hashes[which], gone, added);
@@ -173,6 +201,7 @@ INLINE int64_t next_block(scan *s, int n_hashes, unitok_anchor *block)
     return n;
 }
 
+/* Plain stores: a byte holds four counters, so calls must not overlap. */
 void unitok_windows_count(unitok_windows *windows, const void *ids, const int64_t *ends,
                           int64_t n_documents, int64_t n_after, int64_t begin, int64_t end)
 {
@@ -188,6 +217,8 @@ void unitok_windows_count(unitok_windows *windows, const void *ids, const int64_
     }
 }
 
+/* Every record is written and overwritten by the next one unless it counts, because a branch on the
+ * counter would be mispredicted often. Hence `ret` has space for one record more than windows. */
 int64_t unitok_windows_find(const unitok_windows *windows, const void *ids, const int64_t *ends,
                             int64_t n_documents, int64_t n_after, int64_t begin, int64_t end,
                             unitok_anchor *ret)
@@ -205,7 +236,8 @@ int64_t unitok_windows_find(const unitok_windows *windows, const void *ids, cons
 }
 
 /* If the two windows that begin one token before those of a pair are equal, only the last tokens of
- * the pair can differ. */
+ * the pair can differ. A long repeat gives a pair for each of its windows, so this compares each of
+ * its tokens once instead of n times. */
 int64_t unitok_windows_differ(const unitok_windows *windows, const void *ids, int64_t n_ids,
                               const unitok_anchor *pairs, int64_t n)
 {

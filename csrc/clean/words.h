@@ -3,12 +3,21 @@
  *     The  co-op's  Straße   日本          text
  *     the  co op s  strasse  日 本         words, case-folded
  *
- * A word is one or more characters of the class `joined` or `mark`, or a character of the class `alone` with the marks
- * after it. Invalid bytes are not part of any word. The rules are one number for each character, in
- * pages of 256 characters; equal pages are stored once:
+ * A word is one or more characters of the class `joined` or `mark`, or a character of the class
+ * `alone` with the marks after it. Invalid bytes are not part of any word. The rules are one number
+ * for each character, in pages of 256 characters; equal pages are stored once:
  *
  *     entry    class << 30 | fold        fold: a code point, or 0x110000 + k for three code points
- */
+ *
+ *     U+00DF   pages[0x00] ──▶ entries[256 * page + 0xDF]  joined │ 0x110000 + k
+ *                              longer[3 * k ..]            's', 's', 0
+ *
+ * pyunitok/corpus/words.py computes the classes from Unicode categories and the folds by
+ * str.casefold(). The users are the n-grams (grams.h) and the anchors (anchors.h) of words.
+ *
+ * Words are compared by a 64-bit hash of their folded UTF-8 first, and then exactly (word_is). The
+ * functions are inline, because they run for each character of a corpus; ASCII letters and digits
+ * are hashed eight bytes at a time. */
 #pragma once
 
 #include "ground/utf8.h"
@@ -35,7 +44,8 @@ INLINE uint32_t word_entry(const unitok_word_rules *rules, uint32_t code_point)
 INLINE uint32_t word_class(uint32_t entry) { return entry >> 30; }
 INLINE uint32_t word_fold(uint32_t entry) { return entry & 0x3FFFFFFF; }
 
-/* The entry of the character at text[i], and its size; an invalid byte is not part of a word. */
+/* The entry of the character at text[i], and its size; an invalid byte is not part of a word. ASCII
+ * has a table of its own, which needs one load instead of two. i < n. */
 INLINE uint32_t word_entry_at(const unitok_word_rules *rules, const uint8_t *text, int64_t n,
                               int64_t i, int64_t *ret_n_bytes)
 {
@@ -51,7 +61,8 @@ INLINE uint32_t word_entry_at(const unitok_word_rules *rules, const uint8_t *tex
 #define WORD_FACTOR UINT64_C(0x9E3779B97F4A7C15)
 
 /* A hash of the UTF-8 of folded characters, eight bytes at a time; the last bytes are padded with
- * zeros. `waiting` holds n bytes that are not hashed yet. */
+ * zeros. `waiting` holds n < 8 bytes that are not hashed yet, the first in the low bits, and zeros
+ * above them. So the hash depends on the bytes only, not on the sizes in which they were added. */
 typedef struct word_hash {
     uint64_t hash;
     uint64_t waiting;
@@ -67,9 +78,12 @@ INLINE void word_hash_add(word_hash *to, uint64_t bytes, int n)
     uint64_t high, low = multiply_wide(to->hash ^ to->waiting, WORD_FACTOR, &high);
     to->hash = low ^ high;
     to->n -= 8;
+    /* the bytes that did not fit; none of them if n was 8, when the shift would be undefined */
     to->waiting = to->n ? bytes >> 8 * (n - to->n) : 0;
 }
 
+/* Adds the remaining bytes, and mixes: some users take the low bits of the hash, others the high
+ * ones, so each must depend on all bytes. */
 INLINE uint64_t word_hash_end(const word_hash *from)
 {
     uint64_t hash = (from->hash ^ from->waiting) * WORD_FACTOR;
@@ -100,7 +114,13 @@ INLINE void word_hash_add_fold(word_hash *to, const unitok_word_rules *rules, ui
 
 #define WORD_EACH UINT64_C(0x0101010101010101)
 
-/* Sets bit 0x80 of each of the eight bytes that is in first..last; both limits are below 0x80. */
+/* Sets bit 0x80 of each of the eight bytes that is in first..last; both limits are below 0x80.
+ *
+ *     b + (0x80 - first)     has bit 0x80 if b >= first
+ *     b + (0x7F - last)      has bit 0x80 if b > last
+ *
+ * Both sums of the low seven bits stay below 0x100, so no byte carries into the next one. Bytes
+ * that are not ASCII are removed at the end. */
 INLINE uint64_t word_bytes_between(uint64_t bytes, uint8_t first, uint8_t last)
 {
     uint64_t low = bytes & WORD_EACH * 0x7F;
@@ -108,8 +128,10 @@ INLINE uint64_t word_bytes_between(uint64_t bytes, uint8_t first, uint8_t last)
            ~(low + WORD_EACH * (uint8_t)(0x7F - last)) & ~bytes & WORD_EACH * 0x80;
 }
 
-/* Adds ASCII letters and digits from text[i..n-1], eight bytes at a time, if there are eight. Returns the end
- * of those added. */
+/* Adds ASCII letters and digits from text[i..n-1], eight bytes at a time, if there are eight.
+ * Returns the end of those added. Only for is_plain rules, under which a letter folds to itself |
+ * 0x20 and all other folds are the characters themselves. Setting 0x20 makes letters of upper-case
+ * ones, and does not make a letter of any other character: '@' becomes '`', and '[' becomes '{'. */
 INLINE int64_t word_hash_add_ascii(word_hash *to, const uint8_t *text, int64_t n, int64_t i)
 {
     while (i + 8 <= n) {
@@ -133,7 +155,9 @@ typedef struct word {
     uint64_t hash;
 } word;
 
-/* Finds the first word of text[i..n-1]; returns 0 if there is none. */
+/* Finds the first word of text[i..n-1]; returns 0 if there is none. Takes time linear in the bytes
+ * up to its end. A word that begins with ASCII letters may continue with other characters, so the
+ * loop at the end always runs. */
 INLINE int word_next(const unitok_word_rules *rules, const uint8_t *text, int64_t n, int64_t i,
                      word *ret)
 {
@@ -160,7 +184,7 @@ INLINE int word_next(const unitok_word_rules *rules, const uint8_t *text, int64_
     return 1;
 }
 
-/* The maximum size of a folded character, in bytes. */
+/* The maximum size of a folded character, in bytes: three code points of four bytes. */
 #define WORD_FOLD_BYTES 12
 
 /* Writes the folded character of an entry as UTF-8; returns its size. */
