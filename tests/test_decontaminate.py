@@ -40,7 +40,7 @@ def document(i: int) -> str:
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    """Two folders of JSON lines: compressed in several frames, and plain with unusual JSON formatting."""
+    """Two folders of JSON lines: one compressed in several frames, one plain with unusual JSON formatting."""
     lines = [json.dumps({"id": i, "text": document(i), "score": 1.50}).encode() for i in range(1500)]
     (tmp_path / "in/a").mkdir(parents=True)
     frames = [zstandard.compress(b"".join(line + b"\n" for line in lines[k : k + 100])) for k in range(0, 1500, 100)]
@@ -315,7 +315,7 @@ def test_signals(corpus, number, code, max_common, is_cleaning):
 @pytest.mark.parametrize("n", [1, 2, 5])
 @pytest.mark.parametrize("options", [{"max_common": None}, {"max_common": 8}, {"preset": "palm", "report": "h"}])
 def test_shards_make_the_same_output(corpus, n, options):
-    """All shards together give the files, report and table of one run, whatever their order."""
+    """All shards together produce the files, report and table of one run, whatever the order of the shards."""
     for k in range(3):
         lines = [json.dumps({"text": document(100 * k + i)}) for i in range(70)]
         (corpus / f"in/{k}.jsonl.gz").write_bytes(gzip.compress(("\n".join(lines) + "\nbad\n").encode()))
@@ -378,7 +378,7 @@ def test_own_files_are_not_inputs(corpus):
 
 
 def test_the_command_with_shards(corpus):
-    """The first round names the shards that have not counted; damaged counts cause an error that names the file."""
+    """The first round names the shards whose counts are missing; damaged counts cause an error that names the file."""
     done = clean(corpus, "--shard", "1/2")
     assert b"counted; run the same command again when these shards have been counted: 0\n" in done.stderr
     assert not done.stdout

@@ -155,7 +155,8 @@ def test_gpt3(tmp_path):
 
 
 def test_tulu3(tmp_path):
-    """Items more than half of which is covered by 8-grams, in benchmarks with more than 2 % of such items."""
+    """An item is contaminated if 8-grams cover more than half of it. Only benchmarks with more than 2 % of such items
+    affect documents."""
     item = words(0, 20)
     texts = [words(0, 10) + " no", words(0, 11) + " no", words(3, 10)]
     assert clean(tmp_path, [item], texts, preset="tulu3")[1] == [texts[0], texts[2]]
@@ -192,7 +193,7 @@ def run_reading(separator: bytes) -> Any:
 
 
 def test_olmo(tmp_path):
-    """Documents with a complete paragraph of at least 13 words."""
+    """Drops documents that contain a complete paragraph of at least 13 words."""
     item = words(0, 14) + "\n" + words(20, 30) + "\n" + words(40, 60)
     texts = [words(0, 14), words(0, 13), words(20, 30), "a\n" + words(40, 60) + "\nb", words(40, 59)]
     found, kept = clean(tmp_path, [item], texts, preset="olmo", field="text")
@@ -201,7 +202,7 @@ def test_olmo(tmp_path):
 
 
 def test_palm(tmp_path):
-    """Items at least 70 % of whose 8-grams occur, in any documents."""
+    """An item is contaminated if at least 70 % of its 8-grams occur anywhere in the corpus."""
     items = [words(0, 17), words(20, 37)]  # 10 8-grams each
     texts = [words(0, 10), words(4, 15), words(20, 33)]  # 3 + 4 8-grams of the first, 6 of the second
     found, _ = clean(tmp_path, items, texts, preset="palm", field="q")
@@ -209,8 +210,8 @@ def test_palm(tmp_path):
 
 
 def test_llama2(tmp_path):
-    """Items at least 80 % of whose tokens are in shared 10-grams or follow these with at most 4 differences; requires a
-    model."""
+    """An item is contaminated if at least 80 % of its tokens are in 10-grams of the corpus, or follow one with at
+    most 4 differences. Requires a model."""
     items = [words(0, 10), words(20, 30), words(100, 120), words(120, 140)]
     texts = [words(0, 9) + " no", words(20, 26) + " no " + words(26, 30)]
     found, _ = clean(tmp_path, items, texts, preset="llama2", field="q", model="unitok-v1")
@@ -224,7 +225,7 @@ def test_llama2(tmp_path):
 
 
 def test_decon(tmp_path):
-    """80 % of a long question or all of a short one; case, punctuation, answers and passages are ignored."""
+    """Matches 80 % of a long question, or all of a short one. Ignores case, punctuation, answers and passages."""
     long, short = words(0, 60), "one two three four five six seven eight nine ten eleven twelve"
     items = [{"eval_key": "b", "question": long, "passage": words(100, 160)},
              {"eval_key": "b", "question": short}, {"eval_key": "b", "question": "one two three"}]  # fmt: skip

@@ -43,7 +43,7 @@ PARTS = [b"a", b"b", b"ab ", b" ", b"c", b"\n", b"\0", "ß".encode(), "あ".enco
 
 @pytest.fixture(autouse=True, scope="module")
 def without_sync() -> Iterator[None]:
-    """Temporary files are synced to disk, which takes most of the time of small runs."""
+    """Skips syncing temporary files to disk, which takes most of the time of small runs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _: None)
         yield
@@ -311,7 +311,8 @@ def test_threads_and_memory_change_nothing(corpus: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("options", [{"documents": True, "repeat": True, "min_bytes": 30}, {"min_words": 5}], ids=str)
 def test_on_a_cluster(corpus: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]) -> None:
-    """Tasks run in any order, one of them twice, with pickled arguments. An interrupted run resumes without them."""
+    """Tasks run in any order, one of them twice, with pickled arguments. Without the cluster, an interrupted run
+    resumes."""
     whole = deduplicate(corpus / "in", corpus / "whole", **options)
     monkeypatch.setattr(repeats, "CLUSTER_TASK_BYTES", 3000)
     monkeypatch.setattr(deduplicate_module.cluster, "connected", lambda _: contextlib.nullcontext())
@@ -357,7 +358,7 @@ def test_a_file_that_changes_meanwhile(corpus: Path, monkeypatch: pytest.MonkeyP
 
 
 def killed_run(corpus: Path, options: dict[str, Any], kill_at: int) -> bool:
-    """Kill a run after its kill_at-th step or checkpoint. False if it finishes before."""
+    """Kill a run after its kill_at-th step or checkpoint. Returns False if it finishes first."""
     n_left = kill_at
     journal_write, checkpoint = workspace.Journal.write, output.CleanOutput.checkpoint
 

@@ -36,7 +36,7 @@ class Items:
     texts       text k of item `items[k]`
     benchmarks  the names of the benchmarks
     benchmark   the number of each text's benchmark
-    items       the number of each text's item; texts of an item have consecutive numbers
+    items       the number of each text's item; the texts of an item are consecutive
     labels      the name of each item in its benchmark
     fields      the field of each text
     sha         XXH64 of all these values, to detect a changed benchmark
@@ -75,7 +75,7 @@ def read_items(paths: Iterable[str], format: str, fields: Sequence[str], *, para
                     raise ValueError("a field is not a string")
             except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
                 what = f"{error!r} is missing" if isinstance(error, KeyError) else str(error)
-                raise InputError(f"{source.name}: line {number}: not an item in the format {format}: {what}") from None
+                raise InputError(f"{source.name}: line {number}: not an item in {format} format: {what}") from None
             name = benchmark or stem
             ret.labels.append(label or str(number))
             lines = [(field, part) for field, text in found for part in (text.split("\n") if paragraphs else [text])]
@@ -85,7 +85,7 @@ def read_items(paths: Iterable[str], format: str, fields: Sequence[str], *, para
                 ret.items.append(len(ret.labels) - 1)
                 ret.fields.append(field)
     if not texts:
-        raise InputError("the benchmarks have no items")
+        raise InputError("the benchmarks contain no items")
     packed = Packed.from_documents(text.encode("utf-8", "replace") for text in texts)
     digest = xxhash.xxh64(packed.data.tobytes())
     digest.update(packed.offsets.tobytes())

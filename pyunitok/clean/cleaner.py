@@ -33,7 +33,7 @@ class Cleaned:
 
     written     its part of CLEAN; None if no corpus is written
     report      compressed lines of the report
-    texts       the numbers of the texts of items that were found, once per document
+    texts       the numbers of the item texts that were found, once per document
     benchmarks  the numbers of the benchmarks that were found, once per document
     affected    the number of contaminated documents
     grams       the numbers of the n-grams that were found, once per document

@@ -76,8 +76,8 @@ def decontaminate(
     model           the model for unit="tokens"
     report          a file for hits, JSON lines; compressed if its name ends in .zst, .gz, .bz2 or .xz
     reading         text_key, separator, threads and other options for reading the corpus
-    shard           (i, n): only the i-th of n contiguous ranges of the files; see Summary.waits_for. The last shard
-                    to finish returns the result of all shards
+    shard           (i, n): clean only the i-th of n contiguous ranges of the files; see Summary.waits_for. The last
+                    shard to finish returns the result of all shards
     ray             run on the Ray cluster at this address, "auto" or "local"
 
     Unchanged JSON lines are copied to CLEAN, and blank lines are dropped. Parquet files keep their columns and row
@@ -100,7 +100,8 @@ def decontaminate(
 
 
 class Decontamination:
-    """One call of decontaminate(). Creating it checks the arguments; run() does the work. Pickling omits the matcher.
+    """One call to decontaminate(). The constructor checks the arguments; run() does the work. Pickling omits the
+    matcher.
 
     files  the files of the corpus and of CLEAN
     part   the part that this call processes: the complete corpus unless `shard` is given
@@ -163,12 +164,12 @@ class Decontamination:
             if source.opened is not None and self.rule.passes > 1:
                 raise OptionError(
                     f"{source.name}: a pipe can be read only once, but this rule needs two passes; use --max-common"
-                    " none and no --set-share, or name a file"
+                    " none without --set-share, or name a file"
                 )
             if is_divided:
                 raise InputError(f"{source.name}: other machines cannot read a pipe; name a file")
             if self.rule.action == "mark" and not FORMATS[source.format].has_fields:
-                raise OptionError(f"{source.name}: action mark adds a field, but text files have no fields")
+                raise OptionError(f"{source.name}: --action mark adds a field, but text files have no fields")
         corpus_inputs.check_separator(self.files.sources, self._reading.separator)
 
     # -------------------------------------------------------------------------------------------------- parts
@@ -410,7 +411,7 @@ def _check_options(
 ) -> None:  # fmt: skip
     """Raise OptionError if options conflict."""
     if (rule.action == "report") != (out is None):
-        raise OptionError("action report writes no corpus, so omit OUT; all other actions require OUT")
+        raise OptionError("--action report writes no corpus, so omit OUT; all other actions require OUT")
     if out is None and report is None:
         raise OptionError("name a file for the report, because no corpus is written")
     if model is not None and rule.unit != "tokens":

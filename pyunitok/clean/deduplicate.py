@@ -18,7 +18,7 @@
 Steps 1 to 4 write to a workspace (workspace.py) and resume after the last finished step; step 5 resumes from its last
 checkpoint (output.py). The output is byte-identical, and depends on neither threads nor memory.
 
-Disk: the workspace holds the texts twice, and about 24 bytes for every 34 bytes of text if windows have 100 bytes.
+Disk: the workspace holds the texts twice, plus about 24 bytes for every 34 bytes of text if windows are 100 bytes.
 """
 
 from __future__ import annotations
@@ -154,9 +154,9 @@ def deduplicate(
 class Deduplicated:
     """The result of a run.
 
-    read, affected, written   the number of documents in the corpus, cut or dropped, and in CLEAN
+    read, affected, written   the number of documents in the corpus, of those cut or dropped, and of those in CLEAN
     skipped                   the number of lines that could not be read
-    bytes, removed_bytes      the number of bytes of text in the corpus, and removed from it
+    bytes, removed_bytes      the number of bytes of text in the corpus, and of those removed
     windows                   the number of windows that repeated
     windows_left              windows that still repeat: cuts join text that was not adjacent, and shrunk ranges leave
                               some repeated text

@@ -194,8 +194,9 @@ class Matcher:
         return Matches(documents[firsts][kept], texts[firsts][kept], shares[kept], longest[kept], *joined)
 
     def shares_found(self, counts: Int64s, continued: Int64s) -> Shares:
-        """The share of each text that occurring n-grams make up, or -1 if the text is not tested. counts[k]: the number
-        of documents that contain n-gram k; continued[k]: those in which unit k follows an n-gram (see continued())."""
+        """The share of each text that n-grams in the corpus make up, or -1 if the text is not tested. counts[k]: the
+        number of documents that contain n-gram k; continued[k]: of those in which unit k follows an n-gram (see
+        continued())."""
         occurs = np.zeros(self.grams.n_units + 1, np.int64)
         places, n_units = self._places(np.flatnonzero(counts))[1], np.diff(self._starts)
         np.add.at(occurs, places, 1)
@@ -245,7 +246,7 @@ def _maxima(values: Int64s, firsts: Int64s) -> Int64s:
 
 def _joined(match: Int64s, begins: Int64s, ends: Int64s) -> tuple[Int64s, Int64s, Int64s]:
     """The ranges of each match, joined where they overlap or touch: offsets, begins and ends. The n-grams of a match
-    have the same number of units, so if their begins ascend, their ends do, too."""
+    have the same number of units, so ascending begins imply ascending ends."""
     order = np.lexsort((begins, match))
     match, begins, ends = match[order], begins[order], ends[order]
     is_first = _changes(match)

@@ -40,7 +40,7 @@ class CleanOutput:
     writer_of   (number of an input, state or None) → its FileWriter
     progress    the progress at the last checkpoint, if the run resumes
     safe_bytes  bytes of the inputs that the last checkpoint covers
-    finished    the result, if the run was finished before
+    finished    the result, if the run is already complete
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Reads and writes files of records, which may be larger than memory and are divided by key, and files of ranges.
+"""Reads and writes files of records (divided by key; they may be larger than memory) and files of ranges.
 
     NAME         run 0: bucket 0 │ bucket 1 │ … │ run 1: bucket 0 │ bucket 1 │ …      records as they were added
     NAME.index   int64[runs, BUCKETS + 1]: the record at which each bucket of each run begins
@@ -132,7 +132,7 @@ class _File:
         while len(view):
             n = os.preadv(self.file.fileno(), [view], at)
             if n == 0:
-                raise OutputError(f"{self.path}: ends at byte {at}: the file was truncated; --overwrite starts over")
+                raise OutputError(f"{self.path} was truncated at byte {at}; --overwrite starts again")
             view, at = view[n:], at + n
 
 

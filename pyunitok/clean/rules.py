@@ -32,8 +32,8 @@ class Rule:
                  suffices
     measure      how shares are measured. units: in units that n-grams cover. grams: in n-grams. idf: in n-grams, each
                  weighted by the logarithm of the number of texts divided by the number of texts with this n-gram
-    perfect      (a, b): texts of up to a units require a share of 1; for longer texts, the share falls to min_share at
-                 b units
+    perfect      (a, b): texts of up to `a` units require a share of 1; for longer texts, the share falls to min_share
+                 at `b` units
     max_common   ignore n-grams that occur in more documents than this; this requires a second pass. None: ignore none
     set_share    act only on benchmarks with more than this share of contaminated items; this requires a second pass
     action       drop: drop contaminated documents. cut: remove the n-grams and cut_around characters on each side,
@@ -41,8 +41,8 @@ class Rule:
                  than max_pieces. mark: add the field "contamination". report: write no corpus
     item_share   an item is contaminated if the n-grams that occur anywhere in the corpus make up this share of it;
                  None: an item is contaminated if it contaminates a document
-    mismatches   for item_share, the match of an n-gram continues past up to this many tokens that differ; the tokens
-                 after it that are equal count, too
+    mismatches   with item_share, a match continues after its n-gram until more than this many tokens differ; the equal
+                 tokens there also count
     """
 
     unit: str = "words"

@@ -46,14 +46,14 @@ class Space:
         raise NotImplementedError
 
     def mapped(self, name: str, dtype: Any, n: int) -> np.ndarray[Any, Any]:
-        """The n items of a file, mapped. Raises OutputError if the size of the file is wrong."""
+        """The n items of a file, memory-mapped. Raises OutputError if the size of the file is wrong."""
         path = self.path(name)
         try:
             with self.open(name) as file:
                 n_bytes = os.fstat(file.fileno()).st_size
                 if n_bytes != n * np.dtype(dtype).itemsize:
                     raise OutputError(
-                        f"{path} has {n_bytes} bytes, not those that were written; --overwrite starts again"
+                        f"{path} has {n_bytes} bytes, not {n * np.dtype(dtype).itemsize}; --overwrite starts again"
                     )
                 return np.memmap(file, dtype, "r") if n else np.empty(0, dtype)
         except OSError as error:
