@@ -70,7 +70,7 @@ def test_existing_files_are_detected_before_any_work(folder):
     (folder / "out/ids.idx").write_bytes(b"dear")
     assert "exists; --overwrite" in run(folder, "--format", "megatron", code=1)
     assert names(folder) == {"ids.idx"}
-    assert "also writes a file ids.bin" in command(
+    assert "also writes a file named ids.bin" in command(
         folder, "tokenize", "a.txt", "-o", "out/ids.bin", "-m", "toy", "--format", "megatron", code=1
     ).stderr.decode()
     assert "does not apply to megatron" in run(folder, "--format", "megatron", "--shards", "2", code=1)

@@ -126,7 +126,7 @@ def test_incomplete_sets_of_shards(toy, corpus):
         ([0, 1, 3], r"missing shards \(of 4\): 2"),
         ([3], r"missing shards \(of 4\): 0, 1, 2"),
         ([0, 1, 2, 2, 3], "part.2-of-4 and .*part.2-of-4 are both shard 2/4"),
-        ([0, 2, 1, 3], "part.2-of-4 is shard 2/4, but at position 1; list shards in order"),
+        ([0, 2, 1, 3], "part.2-of-4 is shard 2/4, not shard 1; list the shards in order"),
     ]:
         with pytest.raises(OutputError, match=message):
             merge([parts[k] for k in wrong], ids)

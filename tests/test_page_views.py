@@ -314,7 +314,7 @@ def test_lists_of_the_corpus_in_a_browser(page: Any, address: str, client: TestC
     page.wait_for_function("() => document.querySelector('#view tbody a')?.innerText.includes('␣')")
     page.fill("#least", "100000")
     page.keyboard.press("Enter")
-    page.wait_for_selector("text=No sequence occurs so often")
+    page.wait_for_selector("text=No sequence occurs that often")
 
 
 @pytest.mark.slow

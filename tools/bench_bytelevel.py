@@ -48,7 +48,7 @@ STATES = (
     3,
     click.option("-m", "--model", "models", multiple=True, required=True, metavar="FILE",
                  type=click.Path(exists=True, path_type=Path), help="A tokenizer.json or a file of ranks."),
-    click.option("--pattern", metavar="NAME|REGEX", help="For files of ranks that are not known."),
+    click.option("--pattern", metavar="NAME|REGEX", help="For files of ranks unknown to pyunitok."),
     click.option("--text", "files", multiple=True, metavar="FAMILY=FILE,...",
                  help="Measure these files, plain or .zst, instead of the corpora."),
     click.option("--part", type=click.Choice(["speed", "open", "tokenize"]), default="speed", show_default=True),

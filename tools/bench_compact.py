@@ -182,7 +182,7 @@ def compact(bench: Bench, part: str, tokens: float, given: Path | None) -> Repor
     """Measure the size, the queries and the construction of compact indexes. The model is unitok-v1.
 
     size     bits per token with --count-only and complete, of all corpora and of each
-    queries  phrases of 1 to 6 words of the English corpora, one by one and 1,000 in a batch; locating hits, reading
+    queries  counts of phrases of 1 to 6 words, one by one and 1,000 in a batch; locating hits; reading text
     build    `pyunitok index` on one thread
     sort     suffix arrays of uint32 and of uint16 ids
     disk     counts and pages of hits, read from disk
@@ -207,5 +207,5 @@ def compact(bench: Bench, part: str, tokens: float, given: Path | None) -> Repor
         elif part == "disk":
             texts = [text.encode() for text in phrases(english(bench), N_COLD * bench.n)]
             measure_disk(report, compacted(index) if given is None else open_index(given), texts)
-    report.notes.append("verified: counts, positions and tokens equal those of the suffix array; ratios to uint16")
+    report.notes.append("verified: counts, positions and tokens equal those of the suffix array; x is to uint16")
     return report

@@ -2,7 +2,7 @@
 
     a corpus in documents             |  first half  | second half |
     cold                               memo emptied >  timed
-    warm                 memo emptied >  encoded     >  timed         as in the middle of a corpus; for the targets
+    warm                 memo emptied >  encoded     >  timed         as in the middle of a corpus; targets apply here
 
 The ids of every timed document are compared before a model is timed on a corpus.
 """

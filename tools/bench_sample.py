@@ -90,7 +90,7 @@ def measure(bench: Bench, work: Work, name: str, peer: Encoder, alpha: float, re
 def sample(bench: Bench, models: tuple[str, ...], **docs: Any) -> Report:
     """Time sampling over all paths and BPE dropout, compared with sentencepiece and bytepiece; one call per document.
 
-    `ids of peers` compares the number of ids: the same distribution gives 1.
+    `ids of peers` is our number of ids divided by the peer's, about 1 if the distributions are equal.
     """
     report, n_documents = bench.report(f"sample: documents of {docs['doc_bytes']:,} bytes, one core"), 0
     pin_to_one_core()
@@ -101,6 +101,6 @@ def sample(bench: Bench, models: tuple[str, ...], **docs: Any) -> Report:
             for alpha in (0.1,) if model.kind in ("bpe", "file") else (0.1, 1.0):
                 measure(bench, work, name, peer, alpha, report)
             n_documents += len(work.timed)
-    report.notes.insert(0, f"ids of encode: {n_documents:,} documents, 0 different from the peers'; samples are cuts")
+    report.notes.insert(0, f"ids of encode: {n_documents:,} documents, 0 different from the peers'; samples join")
     add_notes(report, docs["share"])
     return report

@@ -227,7 +227,7 @@ def greedy(report: Report, name: str, path: Path, size: int) -> None:
     path.write_bytes(b"\n".join(seen))
     for crossing in (False, True):
         split: dict[str, Any] = {"split_by": "none" if crossing else "space", "separator": b"\n", "max_memory": 4 << 30}
-        # One more id is for the end of documents.
+        # One id is added for the end of documents.
         ours = density_of(train(path, kind="longest", vocab_size=size + 1, threads=1, **split), unseen)
         for rules, options in RULES.items():
             theirs = density_of(theirs_of(path, size, split_by_whitespace=not crossing, **options), unseen)

@@ -222,7 +222,7 @@ def check_lowest(_: argparse.Namespace) -> str:
     """Run some Python tests with the oldest dependencies that pyproject.toml allows, on CPython 3.11."""
     python = shutil.which("python3.11")
     if python is None:
-        raise missing("python3.11 is not installed; only for it do all the oldest dependencies have wheels")
+        raise missing("python3.11 is not installed; only that version has wheels of all these dependencies")
     lists = dict(re.findall(r"^(\w+) = \[(.*?)\]$", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M | re.S))
     wanted = " ".join(lists[name] for name in ("dependencies", "parquet", "remote", "plot", "test"))
     marker = r"; python_version < '[\d.]+'"
@@ -277,7 +277,7 @@ def check_sanitize(_: argparse.Namespace) -> str:
             LD_PRELOAD=" ".join(
                 run("gcc", f"-print-file-name={name}").strip() for name in ("libasan.so", "libstdc++.so.6")
             ),
-            # Python does not free all memory at exit, and a test may request more memory than there is.
+            # Python does not free all memory at exit, and a test may request more memory than the machine has.
             ASAN_OPTIONS=f"detect_leaks=0:allocator_may_return_null=1:log_path={logs}/asan",
             UBSAN_OPTIONS="print_stacktrace=1",
             PYTHONMALLOC="malloc",  # detects reads beyond a bytes object

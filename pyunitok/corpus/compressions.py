@@ -1,4 +1,5 @@
-"""Contains the table of compressions. To add one, add a row, and a module if no library reads its files to the end."""
+"""Contains the table of compressions. To add one, add a row, and write a module if no library reads
+such files to their end."""
 
 from __future__ import annotations
 

@@ -68,8 +68,8 @@ def find(
     exclude       patterns: never read files that match
     own           paths and URLs that the command writes and therefore does not read
     refuse        paths that must not be among the files, because the command would overwrite them
-    left_out      receives the files that directories and globs contain but that are not read: token files, dangling
-                  links, and files that are not text
+    left_out      receives the files in directories and globs that are not read: token files, dangling links, and files
+                  that are not text
     allow_damaged if a file's beginning cannot be decompressed, assume that it is text, so that reading it fails later
 
     A pattern must match the file's name or, if it has a slash, the end of its path.

@@ -76,7 +76,8 @@ class ReadAhead:
     lock          protects all shared state
     changed       a condition on this lock, notified of every change that a thread may wait for
     limit_bytes   memory for unread chunks; above this limit no further chunk is started
-    enough_bytes  no further chunk is started while this many bytes, in ENOUGH_CHUNKS or more, are ready without a gap
+    enough_bytes  no further chunk is started while the next ENOUGH_CHUNKS chunks or more, with at least this many
+                  bytes, are ready
     n_streams     number of streams; open_stream(number) opens them in order, and returns None for a stream that only
                   the reader may open
     first         number of the first stream
@@ -114,7 +115,7 @@ class ReadAhead:
         return None
 
     def _is_enough(self) -> bool:
-        """Whether enough_bytes in at least ENOUGH_CHUNKS are ready without a gap."""
+        """Whether the next chunks are ready: at least ENOUGH_CHUNKS, with at least enough_bytes in total."""
         n_bytes = n_chunks = 0
         for stream in self._streams.values():
             for chunk in stream.queue:

@@ -49,7 +49,7 @@ class Direct:
         for path in self.files():
             if path in own:
                 raise OutputError(
-                    f"{self.to} also writes a file {path.name}; give OUT another name, such as one without a suffix"
+                    f"{self.to} also writes a file named {path.name}; rename OUT, for example by removing its suffix"
                 )
             if not self._begun():
                 check_target(path, overwrite=self.overwrite)

@@ -82,8 +82,8 @@ def build_index(
 ) -> IndexManifest:  # fmt: skip
     """Index token files for search, as `pyunitok index` does; open_index() opens the folder. Returns the manifest.
 
-    tokens            one or more token files; the index refers to them by their paths. With compact, also the folder
-                      of an index of suffix arrays, which are not sorted again
+    tokens            one or more token files; the index refers to them by their paths. With compact, `tokens` can also
+                      be the folder of an index of suffix arrays, which is converted without sorting again
     folder            the folder of the index; it takes 4 bytes per token, or 6 with left
     order             "bytes": sort by the bytes of the tokens, for the fastest text search; "id": sort by ids
     left              also store the token before each suffix
@@ -161,7 +161,7 @@ def _check_options(compact: CompactOptions | None, order: str, left: bool) -> No
         return
     compact.check()
     if left or order != "bytes":
-        raise LimitError("a compact index has the order \"bytes\" and no column `left`")
+        raise LimitError("a compact index requires the order \"bytes\" and cannot have the column `left`")
 
 
 @dataclass

@@ -210,8 +210,8 @@ class _WordLines:
         return lines + 1
 
     def matching(self, regex: str) -> Int64s:
-        """The words that a regex of the C library matches. The pattern splits a line that matches into one piece, with
-        its newline, and any other line into two."""
+        """The words that match a regex in the C library's dialect. The pattern keeps a matching line and its newline
+        as one piece, and splits any other line into two."""
         try:
             pattern = Pattern(b"o(?:" + regex.encode("utf-8", "backslashreplace") + b")\\n|[^\\n]+|\\n")
         except PatternError as error:

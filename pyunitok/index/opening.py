@@ -140,7 +140,7 @@ def _open_shard(
     n, last = record.tokens, record.first_document + record.documents
     if manifest.compact is not None:
         if rank is None:
-            raise OutputError(f"{folder}: a compact index has the order \"bytes\"")
+            raise OutputError(f"{folder}: a compact index must have the order \"bytes\"")
         return _open_compact(folder, manifest.compact, number, record, array, rank)
 
     def mapped(suffix: str, dtype: np.dtype[Any], count: int) -> Any:

@@ -144,8 +144,8 @@ class TokenSearch(TextSearch):
     def count_all_of(
         self, all_of: Sequence[Sequence[Query]], within: int | None = None, *, max_work: int | None = None
     ) -> Count:
-        """Count the occurrences of the rarest clause for which every other clause has a match in the same document, at
-        most `within` tokens before or after.
+        """Count those occurrences of the rarest clause for which every other clause has a match in the same document,
+        at most `within` tokens before or after.
 
         all_of    clauses of alternative terms: [["cat", "dog"], ["house"]] means (cat or dog) and house. A term is
                   text, which is also found inside tokens, or a sequence of ids

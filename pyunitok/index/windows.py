@@ -9,8 +9,8 @@ although their 122-bit hashes are equal, everything starts again with a differen
 on hashes, memory or threads.
 
 Memory: up to half of the budget is used for the counters and, later, for the records that threads group or compare.
-Disk: 48 bytes for each window that occurs more than once, and 24 bytes for each other window whose counter is shared
-with a different window: an eighth of the windows with 2 bytes of counters per token, nearly all with few counters.
+Disk: 48 bytes for each window that occurs more than once, and 24 bytes for each other window that shares its counter
+with a different window. With 2 bytes of counters per token, an eighth of the windows do; with few counters, nearly all.
 """
 
 from __future__ import annotations

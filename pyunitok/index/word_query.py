@@ -87,7 +87,8 @@ def parse_words(text: str, lexicon: WordLexicon, options: WordOptions) -> WordQu
         raise LimitError("a gap must be between two words" if places else f"{text!r} contains no words")
     query = WordQuery(places, gaps)
     if len(places) > MAX_PLACES or query.span > MAX_SPAN:
-        raise LimitError(f"a query may have {MAX_PLACES} words and span {MAX_SPAN}; this one spans {query.span}")
+        spans = f"this one has {len(places)} and spans {query.span}"
+        raise LimitError(f"a query may have at most {MAX_PLACES} words and span at most {MAX_SPAN}; {spans}")
     return query
 
 

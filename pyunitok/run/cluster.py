@@ -87,7 +87,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _not_connected(address: str, error: BaseException) -> UnitokError:
-    """The error to raise if connecting fails. If a token is required, only a cause of Ray's error may say so."""
+    """The error to raise if connecting fails. Ray may report that a token is required only in a cause of its error."""
     reason: BaseException | None = error
     while reason is not None:
         if "authentication token" in str(reason).lower():

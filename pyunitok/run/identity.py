@@ -44,7 +44,7 @@ class Identity:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Identity:
-        """The inverse of to_json(). ValueError, TypeError or KeyError if the values are invalid."""
+        """The inverse of to_json(). Raises ValueError, TypeError or KeyError if the values are invalid."""
         if not isinstance(values["options"], dict):
             raise TypeError("the options are not an object")
         files = [InputFile(*item) for item in values["inputs"]]

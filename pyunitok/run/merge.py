@@ -209,7 +209,7 @@ def _check_shards(parts: Sequence[Part]) -> None:
         raise OutputError(f"missing shards (of {count}): {', '.join(missing[:9])}{more}")
     for place, (index, part) in enumerate(seen.items()):
         if index != place:
-            raise OutputError(f"{part.path} is shard {index}/{count}, but at position {place}; list shards in order")
+            raise OutputError(f"{part.path} is shard {index}/{count}, not shard {place}; list the shards in order")
 
 
 def _whole_run(manifests: Sequence[Manifest]) -> dict[str, Any] | None:

@@ -66,7 +66,7 @@ class TokenizeOptions(ReadingOptions):
         if self.separator == b"":
             raise OptionError("the separator is empty")
         if out == "-":
-            raise OptionError("OUT cannot be stdout, because it is three files; name a file")
+            raise OptionError("OUT cannot be stdout, because a token file is three files; name a file")
         if self.spool and not is_url(out):
             raise OptionError("--spool requires an OUT that is a URL")
         if self.shard and not 0 <= self.shard[0] < self.shard[1] <= MAX_SHARDS:

@@ -166,7 +166,7 @@ def _finished(out: Path, run: Identity, replaces: bool) -> Manifest | None:
             f"{out} was started on one machine; run the same command without --ray to resume it, or use --overwrite"
             " to start again"
         )
-    with Output(out, run) as output:  # finishes a commit that was killed
+    with Output(out, run) as output:  # finishes an interrupted commit
         return output.finished
 
 

@@ -42,7 +42,7 @@ from pyunitok.run.plan import Plan, Progress
 from pyunitok.run.shard import RunShard, shard_suffix
 from pyunitok.tokens.manifest import Manifest
 
-# The default number of units. It makes units large enough for a negligible startup time, and small enough to repeat.
+# The default number of units: units are then large enough that startup costs little, and small enough to repeat.
 N_UNITS = 4096
 MIN_UNIT_BYTES, MAX_UNIT_BYTES = 64 << 20, 4 << 30
 ATTEMPTS = "attempts"  # the folder for parts being written
@@ -122,8 +122,8 @@ def plan_units(plan: Plan, n_bytes: int, each: Each = each) -> list[Unit]:
     """All units of a run, each of about n_bytes of the stored files.
 
     Scans large files for zstd frames. If line numbers are required (metadata, skipped lines), reads these files once to
-    count lines. With sampling no file is divided, because samples depend on document numbers in the input. InputError
-    if a file cannot be read.
+    count lines. With sampling, no file is divided, because samples depend on document numbers in the input. Raises
+    InputError if a file cannot be read.
     """
     divided = {} if plan.options.sample else _ranges(plan, n_bytes, each)
     units: list[Unit] = []

@@ -42,8 +42,8 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
     compat       "sentencepiece": the model that sentencepiece 0.2.3 makes with num_threads=1, byte for byte;
                  "bytepiece": the model that bytepiece 0.6.3 makes
     threads      one per core by default
-    max_memory   bytes for counting; further counts go to disk. longest: half of them hold the text; larger texts are
-                 sampled
+    max_memory   bytes for counting; further counts go to disk. longest: half of this memory holds the text; larger
+                 texts are sampled
     separator, text_key, input_format, include, exclude    how files are found and read: as in tokenize()
     em, prior, prune, objective, em_iterations, em_tolerance, max_rounds    see UnigramOptions
     min_frequency, initial_alphabet, split_by, seed    see `pyunitok train unigram --help`

@@ -126,7 +126,7 @@ def _check(folder: Path, what: dict[str, Any]) -> None:
         raise TrainingError(f"{path} is damaged: remove {folder} to start again") from None
     if different := difference(before, json.loads(json.dumps(what))):
         raise TrainingError(
-            f"{folder} is the checkpoint of another training run: {different}; resume that one, name another"
+            f"{folder} is the checkpoint of another training run: {different}; resume that run, name another"
             " folder, or remove this one"
         )
 

@@ -36,10 +36,10 @@ def assemble(specs: Specs, meta: MetaPieces, pieces: Sequence[Piece]) -> Any:
             continue
         if not piece or piece in seen:
             name = piece.decode("utf-8", "replace")
-            raise TrainingError(f"the piece {name!r} is empty or occurs twice: a symbol is also a piece of the text")
+            raise TrainingError(f"the piece {name!r} is empty or occurs twice: as a symbol and as a piece of the text")
         seen.add(piece)
     if n_taken != len(pieces):
-        raise TrainingError(f"{len(pieces)} pieces do not fit a vocabulary of {spec.vocab_size}")
+        raise TrainingError(f"{len(pieces)} pieces do not fit in a vocabulary of {spec.vocab_size}")
     check_size(specs, len(proto.pieces))
     proto.trainer_spec.CopyFrom(spec)
     if not spec.hard_vocab_limit or specs.kind.ignores_limit:

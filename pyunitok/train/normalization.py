@@ -1,4 +1,4 @@
-"""Prepares the normalization rules for training, which are named, in a file, or compiled."""
+"""Prepares the normalization rules for training, which are given by name, in a file, or in compiled form."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _named(name: str, folder: Path | None) -> bytes:
         names = ", ".join((*charsmap.NAMES, "identity"))
         where = "" if folder is None else f" in {folder}"
         raise TrainingOptionError(
-            f"there are no normalization rules {name!r}{where}: choose one of {names}, or give normalization_rule_tsv"
+            f"no normalization rules are named {name!r}{where}: choose one of {names}, or give normalization_rule_tsv"
         )
     return rules
 

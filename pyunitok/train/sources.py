@@ -141,8 +141,8 @@ class Corpus:
                 progress(result.compressed, self._n_bytes)
 
     def _is_held(self, block: Block) -> bool:
-        """Whether part of this block is held out: in a small text, part of every block; otherwise, of one block in
-        every few."""
+        """Whether part of this block is held out. In a small text, part of every block is held out; otherwise, part of
+        one block in several."""
         is_first = block.first_document == 0 and block.inside == 0
         if is_first and len(self.reading.sources) <= FEW_INPUTS:
             return True

@@ -221,7 +221,8 @@ class UnigramTrainer:
         return used, float(sum(score for score, _ in results)), sum(tokens for _, tokens in results)
 
     def _prune(self, size: int) -> int:
-        """Keep the best `size` pieces and those that nothing can replace. Returns the number of tokens before that."""
+        """Keep the best `size` pieces and those that nothing can replace. Returns the number of tokens before
+        pruning."""
         used, _, n_tokens = self._best_paths()
         worth = self._worth(used)
         needed, others = np.flatnonzero(worth == np.inf), np.flatnonzero(np.isfinite(worth))

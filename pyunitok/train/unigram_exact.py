@@ -1,7 +1,7 @@
 """The Unigram trainer of sentencepiece 0.2.3 with one thread, bit for bit: in float32 and in its order.
 
-Pieces are numbered by their bytes. `order` lists the pieces alive by number, in sentencepiece's order, which decides
-sums and ties. As in sentencepiece, unknown characters count as the first piece in that order.
+Pieces are numbered by their bytes. `order` lists the numbers of the pieces alive in sentencepiece's order, which
+determines sums and ties. As in sentencepiece, unknown characters count as the first piece in that order.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ export async function drawNgrams(place, s) {
     number.format(row.count),
   ]);
   place.append(
-    rows.length ? table(["", "", ["count"]], rows) : make("p", { class: "quiet" }, "No sequence occurs so often."),
+    rows.length ? table(["", "", ["count"]], rows) : make("p", { class: "quiet" }, "No sequence occurs that often."),
     page.moreRows(s, rows.length),
   );
 }

@@ -130,7 +130,7 @@ export async function drawTogether(place, s) {
   const sentence =
     s.queries.length > 1
       ? `The rarest of these occurs ${page.occurrences(answer.count, answer.approx).replace("occurrence", "time")} with all others ${near}.`
-      : "Add a second term to count the places with both.";
+      : "Add a second term to count the places where both occur.";
   place.append(
     adder(
       s.queries,
