@@ -10,8 +10,14 @@ void char_set_free(char_set *set)
     memset(set, 0, sizeof *set);
 }
 
-/* Walks the borders of both sets in order. The result has a border wherever its membership
- * changes. */
+/* Walks the borders of both sets in order. The result has a border wherever its membership changes.
+ *
+ *     a             ██████────████      i: borders of a passed so far; odd inside a member range
+ *     b             ────████████──      j: the same for b
+ *     difference    ████────────██
+ *
+ * Membership can change only at 0 and at borders of a or b, and a set that includes the last code
+ * point ends with the border CODE_POINTS. Hence the capacity. */
 int char_set_combine(char_set *a, const char_set *b, int which)
 {
     int32_t n = 0, i = 0, j = 0, capacity = a->n_borders + b->n_borders + 2;
@@ -35,6 +41,8 @@ int char_set_combine(char_set *a, const char_set *b, int which)
     return 1;
 }
 
+/* Sets are mostly built in ascending order, so a range after the last one is appended in O(1). If
+ * it touches or precedes the last one, the general combination merges it. */
 int char_set_add(char_set *set, uint32_t first, uint32_t last)
 {
     uint32_t borders[2] = {first, last + 1};
@@ -55,6 +63,7 @@ char_set char_set_over(const uint32_t *borders, int32_t n_borders)
     return ret;
 }
 
+/* A code point is a member if the number of borders up to it is odd. */
 int char_set_has(const char_set *set, uint32_t code_point)
 {
     int32_t low = 0, high = set->n_borders; /* borders[0..low-1] <= code_point */

@@ -1,4 +1,18 @@
-/* cut_pattern.c - the effect of a pre-tokenizer pattern on cuts (cut.h) */
+/* cut_pattern.c - the effect of a pre-tokenizer pattern on cuts (cut.h)
+ *
+ * Between two characters, the pattern says CUT, BOUND or FREE (pattern_between). A cut table knows
+ * bytes, not characters, so for each pair of bytes this file collects what the pattern says of all
+ * pairs of characters that can meet there:
+ *
+ *     bytes        … A9 | E3 …       é, ٩, … end with A9; し, の, 、, … begin with E3
+ *     characters   é し     ٩ し     é 、
+ *     GPT-2        FREE     CUT      CUT       the bytes do not decide: CUT_CLASSES is added to the
+ *                                              code that the pieces give to the pair
+ *
+ *     all CUT → CUT_HERE      all BOUND → CUT_NEVER      all FREE → the code of the pieces
+ *
+ * With CUT_CLASSES, joined_by_classes decodes the two characters of the text and asks the
+ * pattern. */
 
 #include "text/cut.h"
 
@@ -58,7 +72,8 @@ static NOINLINE int is_beside_unmerged(const cut_pattern *cuts, const uint8_t *t
 }
 
 /* Whether position i, between two characters, is joined. by_pieces tells whether the pieces join
- * it. */
+ * it. is_edge is a filter of a few KB: only next to characters with which an unmerged piece begins
+ * or ends is the text compared with the first and last two characters of these pieces. */
 INLINE int joined_between(const cut_pattern *cuts, uint32_t before, uint32_t after, int by_pieces,
                           const uint8_t *text, int64_t i, int64_t n_bytes)
 {
@@ -110,6 +125,9 @@ typedef struct classes {
     class_set between[3][256];
 } classes;
 
+/* Adds the class of each character to the sets of its first and its last byte. Of 64 consecutive
+ * code points from a multiple of 64 on, all have the same bytes except the last one, which is 0x80
+ * to 0xBF. */
 static void find_characters(const pattern *p, classes *c)
 {
     for (uint32_t code_point = 0; code_point <= 0x10FFFF; code_point += 64) {
@@ -133,8 +151,8 @@ static void add_invalid(const pattern *p, classes *c)
 }
 
 /* Chooses the bytes before which checking the characters is worth its time: those that begin a
- * character that always starts a new piece after a letter. Capital letters are not considered, because
- * they seldom follow a letter. */
+ * character that always starts a new piece after a letter. Capital letters are not considered,
+ * because they seldom follow a letter. */
 static void choose_looks(cut_pattern *cuts, const classes *c)
 {
     class_set ends = c->between[PATTERN_CUT][pattern_class_of(cuts->pattern, 'a')];
@@ -160,8 +178,9 @@ static void find_between(const pattern *p, classes *c)
                         (uint8_t)after);
 }
 
-/* Returns the code that the pattern gives to a pair of bytes whose code would otherwise be
- * `code`. */
+/* Returns the code that the pattern gives to a pair of bytes whose code would otherwise be `code`.
+ * If the pattern and the pieces agree for all characters, the pair does not need CUT_CLASSES, which
+ * is slow. */
 static uint8_t code_of(const classes *c, int before, int after, uint8_t code, int has_edges)
 {
     int any[3] = {0, 0, 0};
@@ -221,6 +240,10 @@ static void mark_edges(cut_pieces unmerged, cut_pattern *ret)
     }
 }
 
+/* choose_looks uses the classes without invalid bytes, because it should be guided by the
+ * characters that occur in text. Between two ASCII bytes there is only one pair of characters, so a
+ * code never keeps CUT_CLASSES; if an unmerged piece could begin or end there, it is never a
+ * cut. */
 void cut_apply_pattern(cut_pieces pieces, cut_pieces unmerged, const pattern *pattern,
                        cut_pattern *ret)
 {
@@ -259,6 +282,8 @@ void cut_build_pattern_alone(const pattern *pattern, cut_pattern *ret)
                       ret);
 }
 
+/* Searches backwards, because callers want to end a block as late as possible. A character at the
+ * end may be incomplete, so no cut before it is trusted. */
 int64_t unitok_pattern_last_cut(const unitok_pattern *p, const uint8_t *text, int64_t n_bytes)
 {
     for (int64_t i = n_bytes - 1; i > 0; i--) {

@@ -1,4 +1,14 @@
-/* pattern.c - finds the pieces of a text */
+/* pattern.c - finds the pieces of a text
+ *
+ * An automaton is run from the beginning of each piece until its state is dead; the last match
+ * that it reported is the piece. A match is reported with a cell that is read one character late,
+ * because assertions look at that character:
+ *
+ *     text      d o n ' t            level \p{L}+|'t
+ *     attempt 0 → → → match at '     the cell for ' reports the match that ends before it
+ *     attempt 3       → → match      at the end of the text, the last column reports it
+ *
+ * The checks of pattern_check.c and pattern_linear.c have proved that this takes linear time. */
 
 #include "text/pattern.h"
 
@@ -12,7 +22,8 @@ INLINE uint8_t read_class(const pattern *p, const uint8_t *text, int64_t n_bytes
     return pattern_class_of(p, length ? utf8_code_point(text, length) : 0xFFFD);
 }
 
-/* Returns the end of the match that begins at text[begin], or -1. */
+/* Returns the end of the match that begins at text[begin], or -1. No later match is lost when the
+ * state is dead: then no continuation of the text leads to one. */
 static int64_t find_match(const pattern *p, const pattern_automaton *a, const uint8_t *text,
                           int64_t begin, int64_t end)
 {
@@ -30,7 +41,10 @@ static int64_t find_match(const pattern *p, const pattern_automaton *a, const ui
     return match;
 }
 
-/* Like find_match, but stops where an earlier attempt was in the loop state and failed. */
+/* Like find_match, but stops where an earlier attempt was in the loop state and failed. What an
+ * attempt reports after a position depends only on its state there, so this attempt would not find
+ * a later match either. One interval is enough: an attempt that leaves the loop state returns to it
+ * only after a match (pattern_linear.c), which begins a new interval. */
 static int64_t find_match_once(const pattern *p, const pattern_automaton *a, const uint8_t *text,
                                int64_t begin, int64_t end, struct pattern_run *failed)
 {
@@ -63,7 +77,8 @@ static int64_t find_any_match(const pattern *p, const pattern_automaton *a, cons
 }
 
 /* Returns the end of a level's piece that begins at text[begin]: a match, or the gap before the
- * next match. For most characters in a gap, one lookup shows that no match begins there. */
+ * next match. For most characters in a gap, one lookup shows that no match begins there. The
+ * attempt at `begin` is the first one, and failed, so it is not repeated. */
 static int64_t find_end(const pattern *p, const pattern_automaton *a, const uint8_t *text,
                         int64_t begin, int64_t end, struct pattern_run *failed)
 {
@@ -79,6 +94,8 @@ static int64_t find_end(const pattern *p, const pattern_automaton *a, const uint
     return end;
 }
 
+/* Each level keeps the end of its current piece, so that a piece of level k is found once, although
+ * the levels after it divide it into many pieces. The text of level k + 1 ends there. */
 int64_t pattern_next(const pattern *p, pattern_state *s, const uint8_t *text, int64_t begin,
                      int64_t n_bytes)
 {

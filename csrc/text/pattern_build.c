@@ -1,4 +1,13 @@
-/* pattern_build.c - compiles the levels of a pattern */
+/* pattern_build.c - compiles the levels of a pattern
+ *
+ * In two passes, because the classes of characters depend on the sets of all levels:
+ *
+ *     for each level    parse, emit                        → a program, and its sets in b->sets
+ *     once              partition                          → the classes
+ *     for each level    determinize, minimize, check       → an automaton over the classes
+ *
+ * Patterns come from the files of models, which may be hostile, so the limits
+ * of pattern_build.h and WORK_MAX bound memory and time. */
 
 #include "text/pattern_build.h"
 
@@ -20,8 +29,8 @@ int pattern_no_memory(pattern_build *b)
     return 0;
 }
 
-/* No text contains surrogates. Adding surrogates to the sets that contain U+FFFD avoids a class for
- * them. */
+/* No text contains surrogates: bytes that would encode one are invalid, and are read as U+FFFD.
+ * Adding surrogates to the sets that contain U+FFFD avoids a class for them. */
 static int move_surrogates(pattern_build *b, char_set *set)
 {
     static const uint32_t BORDERS[2] = {0xD800, 0xE000};
@@ -31,6 +40,8 @@ static int move_surrogates(pattern_build *b, char_set *set)
            (char_set_combine(set, &surrogates, which) || pattern_no_memory(b));
 }
 
+/* A linear search is enough for PATTERN_SETS_MAX sets. Equal sets share a number, so only distinct
+ * sets count. */
 int pattern_add_set(pattern_build *b, char_set *set, int32_t *ret)
 {
     if (!move_surrogates(b, set) || !pattern_spend(b, b->n_sets * 4)) return 0;
@@ -48,7 +59,7 @@ int pattern_add_set(pattern_build *b, char_set *set, int32_t *ret)
     return 1;
 }
 
-/* Parses a level: its dialect and its regex. */
+/* Parses a level: its dialect and its regex. The tree is needed only until its program exists. */
 static int compile_part(pattern_build *b, const uint8_t *part, int64_t n_bytes,
                         pattern_program *program)
 {
@@ -62,6 +73,8 @@ static int compile_part(pattern_build *b, const uint8_t *part, int64_t n_bytes,
     return ok;
 }
 
+/* Builds the automaton of level b->item, and lets it decide the borders that earlier levels leave
+ * open. */
 static int compile_level(pattern_build *b, const pattern_program *program, int is_total,
                          const uint8_t *member, pattern *p)
 {

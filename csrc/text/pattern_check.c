@@ -1,9 +1,12 @@
 /* pattern_check.c - properties of an automaton that hold for every text
  *
- * An attempt to match begins at a position and reads until its state is dead. A cell is silent if it
- * reports no match. An attempt is late from the point on after which it reads only silent cells: it
- * has passed the end of its match, or it has no match.
- */
+ * An attempt to match begins at a position and reads until its state is dead. A cell is silent if
+ * it reports no match. An attempt is late from the point on after which it reads only silent
+ * cells: it has passed the end of its match, or it has no match.
+ *
+ * The automaton has finitely many cells, so a statement about all texts is one about all paths
+ * through it. Each check errs to the safe side: a pattern may be rejected, or a border reported as
+ * PATTERN_BOUND, although no text would show a difference. */
 
 #include "ground/alloc.h"
 #include "text/pattern_build.h"
@@ -28,8 +31,9 @@ int pattern_check_nonempty(pattern_build *b, const pattern_automaton *a)
     return 1;
 }
 
-/* Most cells lead to a state with a higher number, so going backwards settles nearly all states in
- * one round. */
+/* The smallest solution of: a state can fail if the text may end there without a match, or if a
+ * silent cell leads to a state that can fail. Most cells lead to a state with a higher number, so
+ * going backwards settles nearly all states in one round. */
 int pattern_find_failing(pattern_build *b, const pattern_automaton *a, uint8_t *can_fail)
 {
     memset(can_fail, 0, (size_t)a->n_states);
@@ -48,6 +52,8 @@ int pattern_find_failing(pattern_build *b, const pattern_automaton *a, uint8_t *
     return 1;
 }
 
+/* Matches leave no gap if an attempt succeeds at every position: whatever the first character is,
+ * the state after it cannot fail. */
 int pattern_check_total(pattern_build *b, const pattern_automaton *a)
 {
     uint8_t *can_fail = mem_alloc((size_t)a->n_states);
@@ -65,6 +71,15 @@ int pattern_check_total(pattern_build *b, const pattern_automaton *a)
 /* What happens at a border to an attempt that has read the character before it. */
 enum { ENDS = 1, FAILS = 2, JOINS = 4, DIFFERS = 8 };
 
+/* What happens to an attempt in state s, which is not dead, if the text is divided before a
+ * character of class `after`. The left side then ends there, and the right side starts a new
+ * attempt.
+ *
+ *     ENDS, FAILS    the attempt stops at the border, with or without a match; in the undivided
+ *                    text, it does the same
+ *     JOINS          the attempt continues exactly like the new attempt, which must find a match;
+ *                    in the left side, it matches up to the border: dividing only splits its piece
+ *     DIFFERS        anything else */
 static int at_border(const pattern_automaton *a, const uint8_t *can_fail, int32_t s, int32_t after)
 {
     uint16_t cell = cell_at(a, s, after);
@@ -89,8 +104,10 @@ static int32_t states_after(const pattern_automaton *a, int32_t before, uint8_t 
     return n;
 }
 
-/* If every attempt that reads the character before the border ends or fails at the border, a piece ends
- * there, unless it is a gap that may continue with the character after the border. */
+/* If every attempt that reads the character before the border ends or fails at the border, a piece
+ * ends there, unless it is a gap that may continue with the character after the border. `states`
+ * are all states in which such an attempt can be, in any text. A gap continues if no match begins
+ * at the character before the border, nor perhaps at the one after it. */
 static int border_between(const pattern_automaton *a, const uint8_t *can_fail,
                           const int32_t *states, int32_t n, int32_t before, int32_t after)
 {

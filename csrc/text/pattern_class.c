@@ -1,4 +1,14 @@
-/* pattern_class.c - the parts of a regex that denote sets of characters: escapes and brackets */
+/* pattern_class.c - the parts of a regex that denote sets of characters: escapes and brackets
+ *
+ *     [^\s\p{L}\d]     bracket    a set of ranges, escapes and nested brackets, then negated
+ *     [\p{L}&&[^ſ]]    operands   intersected one by one
+ *     \p{Han}  \d  \x41  \n  \z   escapes: a set, a code point, or the end of the text
+ *
+ * The dialects agree on most of this syntax; the differences are decided here, by p->dialect. If
+ * it is not certain which set the original engine would use, the syntax is rejected.(?i) is
+ * supported for ASCII letters only.
+ *
+ * Functions return 0 after a failure. An escape fills *set or *code, as its kind (ESCAPE_) says. */
 
 #include "ground/utf8.h"
 #include "text/pattern_build.h"
@@ -88,6 +98,7 @@ static int parse_property(pattern_parser *p, int is_negative, char_set *set)
 
 /* --------------------------------------------------------------------------------- Escapes ---- */
 
+/* The value of a hexadecimal digit, or -1. */
 static int hex_value(uint8_t c)
 {
     if (c >= '0' && c <= '9') return c - '0';
@@ -133,6 +144,8 @@ static int parse_shorthand(pattern_parser *p, uint8_t letter, char_set *set)
     return letter == small || negate(p, set) ? ESCAPE_SET : ESCAPE_ERROR;
 }
 
+/* Reads the escape with this letter or digit, which has been read. Digits would be backreferences
+ * or octal numbers, and \b, \A, \G, \K would need a context: all are rejected. */
 static int parse_letter_escape(pattern_parser *p, uint8_t letter, char_set *set, uint32_t *code)
 {
     static const char LETTERS[] = "nrtfvae", CODES[] = "\n\r\t\f\v\a\x1B";
@@ -168,6 +181,7 @@ static int parse_letter_escape(pattern_parser *p, uint8_t letter, char_set *set,
     }
 }
 
+/* Reads what follows a backslash. Before punctuation it means the character itself. */
 int pattern_parse_escape(pattern_parser *p, char_set *set, uint32_t *code)
 {
     int64_t start = p->at - 1;
@@ -193,6 +207,7 @@ typedef struct bracket {
     int n_items; /* of the part between two && */
 } bracket;
 
+/* Ends an operand, at && or at the closing bracket. [a&&b&&c] is evaluated from left to right. */
 static int finish_part(pattern_parser *p, bracket *br)
 {
     if (br->n_items == 0) return pattern_refuse(p->b, p->at, "a set between brackets is empty");
@@ -231,6 +246,7 @@ static const struct posix {
     {"[:punct:]", 2, NULL, {'!', '/', ':', '@', '[', '`', '{', '~'}},
 };
 
+/* A range ends the list if its last character is 0, which no range of the table has. */
 static int add_posix(pattern_parser *p, const struct posix *posix, char_set *part)
 {
     for (int i = 0; i < 8 && posix->ranges[i + 1]; i += 2)
@@ -318,6 +334,8 @@ static int parse_range(pattern_parser *p, bracket *br)
     return add_range(p, &br->part, first, last);
 }
 
+/* Reads a bracket expression up to its ], which is not consumed. A ] at the beginning is thus not a
+ * literal as in POSIX, but makes the set empty, which finish_part rejects. */
 static int parse_items(pattern_parser *p, bracket *br)
 {
     for (int64_t start = p->at; !parser_sees(p, "]");) {
@@ -335,6 +353,8 @@ static int parse_items(pattern_parser *p, bracket *br)
     return finish_part(p, br);
 }
 
+/* Reads from after the opening bracket to after the closing one. Folding comes before the negation:
+ * (?i)[^a] excludes both cases. */
 int pattern_parse_bracket(pattern_parser *p, char_set *set)
 {
     bracket br = {0};

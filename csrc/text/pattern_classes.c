@@ -21,7 +21,11 @@ typedef struct runs {
 } runs;
 
 /* Divides each class of *r into the characters inside and outside one more set. Classes are
- * numbered in the order in which they first occur. */
+ * numbered in the order in which they first occur. Code points in the same run are alike in all
+ * sets so far, so one walk along the runs and the borders of the set suffices; adjacent runs of one
+ * class are joined.
+ *
+ *     numbers[2 * old class + is in the set]    the new class, or -1 if it has not occurred */
 static int divide(pattern_build *b, runs *r, const char_set *set, int32_t *io_n_classes)
 {
     int32_t numbers[2 * PATTERN_CLASSES_MAX], n = 0, n_classes = 0, j = 0;
@@ -49,8 +53,8 @@ static int divide(pattern_build *b, runs *r, const char_set *set, int32_t *io_n_
     return 1;
 }
 
-/* Returns the number of the page just filled. If it has a single class and an equal page exists, it is
- * dropped and that page is used. */
+/* Returns the number of the page just filled. If it has a single class and an equal page exists, it
+ * is dropped and that page is used. */
 static int64_t number_of_page(pattern_classes *c, int32_t uniform[PATTERN_CLASSES_MAX])
 {
     const uint8_t *page = c->classes + c->n_pages * 256;
@@ -61,7 +65,8 @@ static int64_t number_of_page(pattern_classes *c, int32_t uniform[PATTERN_CLASSE
 }
 
 /* Fills the pages from the runs. Most pages have a single class; equal pages among these are
- * shared. */
+ * shared. A page is filled at the end of the array before it is known whether it can be shared, so
+ * the array has one page more than can be kept. */
 static int fill_pages(pattern_build *b, const runs *r, pattern_classes *c)
 {
     enum { N_PAGES = CODE_POINTS / 256 };
@@ -90,7 +95,8 @@ static int fill_pages(pattern_build *b, const runs *r, pattern_classes *c)
     return pattern_spend(b, c->n_pages * 64 + N_PAGES * 8);
 }
 
-/* Any code point of a class shows which sets contain the class. */
+/* Any code point of a class shows which sets contain the class: a class is a set of code points
+ * that no set divides. */
 static int fill_members(pattern_build *b, const runs *r, int32_t n_classes, uint8_t **ret)
 {
     if (!pattern_spend(b, b->n_sets * n_classes * 16)) return 0;
@@ -104,6 +110,8 @@ static int fill_members(pattern_build *b, const runs *r, int32_t n_classes, uint
     return 1;
 }
 
+/* Starts with one class of all characters. The order of the sets affects only the numbers of
+ * classes. */
 int pattern_partition(pattern_build *b, pattern_classes *ret, uint8_t **ret_member)
 {
     runs r = {mem_alloc(sizeof(run)), 1};

@@ -3,7 +3,15 @@
  * Moore's algorithm: all states begin in one block. Blocks are divided until, for each class, the
  * cells of all states of a block agree on whether they report a match and on the block to which
  * they lead.
- */
+ *
+ *     state     cells by class         block before     block after
+ *     3         5  7  7m               1                1
+ *     4         6  7  7m               1                1     5 and 6 are in one block
+ *     8         5  7  7                1                2     the last cell reports no match
+ *
+ * A round takes time proportional to the table, and there are at most n_states rounds, all charged
+ * to n_work. Blocks are numbered by their first states, so STATE_DEAD remains 0, and
+ * STATE_START remains 1 unless it is equivalent to STATE_DEAD, when the pattern matches nothing. */
 
 #include "ground/grow.h"
 #include "text/pattern_build.h"
@@ -16,6 +24,8 @@ typedef struct minimizer {
     uint32_t n_slots;
 } minimizer;
 
+/* A cell with the block of its state: equal for two cells exactly if they agree. A block's number
+ * is below CELL_MATCH, as that of a state is. */
 INLINE int32_t cell_block(const minimizer *m, int32_t state, int32_t class)
 {
     uint16_t cell = m->a->next[state * m->a->n_columns + class];
@@ -38,7 +48,9 @@ static int is_alike(const minimizer *m, int32_t s, int32_t t)
     return 1;
 }
 
-/* Divides the blocks once; blocks are numbered by their first states. Returns their number. */
+/* Divides the blocks once; blocks are numbered by their first states. Returns their number. States
+ * of different blocks never become alike, so the number only grows; when it does not, the blocks
+ * are final. */
 static int32_t divide(minimizer *m)
 {
     int32_t n = 0, *parted = m->next_block;

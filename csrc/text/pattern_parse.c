@@ -1,4 +1,21 @@
-/* pattern_parse.c - converts a regex to a tree: choices, sequences, groups and quantifiers */
+/* pattern_parse.c - converts a regex to a tree: choices, sequences, groups and quantifiers
+ *
+ *     choice      sequence ( '|' sequence )*                    TREE_CHOICE
+ *     sequence    ( atom quantifier? )*                         TREE_SEQUENCE
+ *     quantifier  ( '*' | '+' | '?' | '{n,m}' ) ( '?' | '+' )?  TREE_REPEAT
+ *     atom        '(' choice ')'   (?=…)   (?>…)                 the node of the choice; TREE_ASSERT
+ *                 '[' … ']'   '.'   a character or escape        TREE_SET
+ *
+ *     \p{L}+|'t     CHOICE ── REPEAT 1.. ── SET \p{L}
+ *                      └───── SEQUENCE ── SET ' ── SET t
+ *
+ * A recursive descent; PATTERN_DEPTH_MAX bounds the stack. Syntax is accepted only if its meaning
+ * in the dialect is certain. Everything else is an error with a position: a pattern that is read
+ * differently from the original would silently produce other tokens.
+ *
+ * Functions return the index of a node, or -1 after a failure, which pattern_refuse has recorded;
+ * it returns 0, so `return pattern_refuse(…) - 1`. Nodes move when one is added, so pointers to
+ * them are not kept across calls that parse. */
 
 #include "ground/grow.h"
 #include "ground/utf8.h"
@@ -8,6 +25,8 @@ static int32_t parse_choice(pattern_parser *p);
 
 /* ----------------------------------------------------------------------------------- Nodes ---- */
 
+/* An assertion and an empty sequence match the empty string. A choice does only if one of its
+ * children does; add_child updates the flag. */
 static int32_t new_node(pattern_parser *p, int kind)
 {
     pattern_tree *t = p->tree;
@@ -66,7 +85,7 @@ static int32_t parse_dollar(pattern_parser *p)
 }
 
 /* Adds the characters that `node` can match. Rejects nodes whose match cannot be decided by one
- * character. */
+ * character. Of a repetition with min = 1, the first character decides, as in (?=a+). */
 static int add_lookahead(pattern_parser *p, int64_t start, int32_t node, char_set *set, int *at_end)
 {
     const pattern_node *n = &p->tree->nodes[node];
@@ -86,7 +105,9 @@ static int add_lookahead(pattern_parser *p, int64_t start, int32_t node, char_se
     return char_set_combine(set, more, CHAR_SET_UNION) || pattern_no_memory(p->b);
 }
 
-/* Reads (?=body) or (?!body), from the body on. */
+/* Reads (?=body) or (?!body), from the body on. A lookahead of one character is a set of
+ * characters, and whether the end of the text satisfies it; the negative form is the complement of
+ * both, so (?!\S) is "white space, or the end". */
 static int32_t parse_lookahead(pattern_parser *p, int is_negative)
 {
     int64_t start = p->at;
@@ -107,7 +128,8 @@ static int32_t parse_lookahead(pattern_parser *p, int is_negative)
 /* ---------------------------------------------------------------------------------- Groups ---- */
 
 /* Reads (?>body): the node is the body itself if that is one character, and possessive if it is a
- * repeated character. */
+ * repeated character. Other bodies would need backtracking to be forbidden across several
+ * characters, which the program (pattern_program.c) cannot express. */
 static int32_t parse_atomic(pattern_parser *p)
 {
     int64_t start = p->at;
@@ -185,6 +207,8 @@ static int is_folded_pair(uint32_t a, uint32_t b)
     return (a == 's' && (b == 's' || b == 't')) || (a == 'f' && (b == 'f' || b == 'i' || b == 'l'));
 }
 
+/* Reads a literal or an escape outside brackets. With (?i), only ASCII letters are folded, and in
+ * onig only where it would not fold two of them together. */
 static int32_t parse_character(pattern_parser *p)
 {
     int64_t start = p->at;
@@ -288,6 +312,7 @@ static int parse_interval(pattern_parser *p, int32_t *min, int32_t *max)
     return 1;
 }
 
+/* strchr also finds the NUL at the end of its list, so NUL is excluded. */
 static int is_quantifier(const pattern_parser *p)
 {
     return p->at < p->n_bytes && strchr("*+?{", p->text[p->at]) != NULL && p->text[p->at];
@@ -318,6 +343,8 @@ static int32_t parse_greed(pattern_parser *p, int32_t atom, int32_t min, int32_t
     return new_repeat(p, atom, min, max, greed);
 }
 
+/* Reads the quantifier after an atom. A repeated part that can be empty, without a limit, could be
+ * matched forever at one position; engines resolve this differently, so parse_greed rejects it. */
 static int32_t parse_quantifier(pattern_parser *p, int32_t atom)
 {
     int64_t start = p->at;

@@ -5,8 +5,14 @@
  *     a*      0 split 1 3    1 set a    2 jump 0    3
  *     a++     0 set a        1 split 0 2            2 assert not a
  *
- * A counted repetition is expanded. In a lazy one, the targets of the splits are swapped. A possessive
- * one may stop early only before a character that it cannot match.
+ *     a{1,3}  0 set a        1 split 2 5   2 set a   3 split 4 5   4 set a   5
+ *
+ * The program is that of a backtracking engine: a split tries x first, so its order of
+ * alternatives is the order of preference. pattern_automaton.c follows all paths at once and keeps
+ * that order, so nothing ever backtracks.
+ *
+ * A counted repetition is expanded. In a lazy one, the targets of the splits are swapped. A
+ * possessive one may stop early only before a character that it cannot match.
  */
 
 #include "ground/grow.h"
@@ -43,6 +49,8 @@ static void set_split(emitter *e, int32_t split, int32_t body, int32_t after, in
     op->y = greed == LAZY ? body : after;
 }
 
+/* Each alternative but the last has a split before it and a jump to the end after it. The end is
+ * not known yet, so the jumps form a list through x, which is resolved there. */
 static int emit_choice(emitter *e, int32_t child)
 {
     int32_t jumps = -1; /* a list of the jumps to the end, linked by x */
@@ -80,7 +88,8 @@ static int emit_loop(emitter *e, const pattern_node *n)
     return 1;
 }
 
-/* Emits `count` optional bodies; *splits becomes the list of the splits before them, linked by y. */
+/* Emits `count` optional bodies; *splits becomes the list of the splits before them, linked by
+ * y. */
 static int emit_options(emitter *e, const pattern_node *n, int32_t count, int32_t *splits)
 {
     for (int32_t i = 0; i < count; i++) {
@@ -92,7 +101,10 @@ static int emit_options(emitter *e, const pattern_node *n, int32_t count, int32_
     return 1;
 }
 
-/* After a possessive repetition, a character that it could have matched must not follow. */
+/* After a possessive repetition, a character that it could have matched must not follow. That is
+ * equivalent to never giving a character back, because the body is a single character: a shorter
+ * repetition is always followed by one that the body matches. The complement is a set of its own,
+ * so it takes part in the classes. */
 static int emit_possession(emitter *e, const pattern_node *n)
 {
     int32_t at, set;
@@ -108,6 +120,14 @@ static int emit_possession(emitter *e, const pattern_node *n)
     return ok;
 }
 
+/* The required bodies are copied; of an unlimited repetition, the last one is the loop itself. With
+ * a limit, each optional body has a split that leaves the repetition early:
+ *
+ *     a{1,3} possessive     0 set a   1 split 2 6   2 set a   3 split 4 6   4 set a
+ *                           5 jump 7   6 assert not a   7
+ *
+ * After the maximum, any character may follow, so the jump avoids the assertion. pattern_spend
+ * bounds nested counts of an empty body, such as ((){999}){999}, which emit nothing. */
 static int emit_repeat(emitter *e, const pattern_node *n)
 {
     int is_possessive = n->greed == POSSESSIVE;

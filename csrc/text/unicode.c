@@ -1,4 +1,12 @@
-/* unicode.c - looks up properties in unicode_table.h */
+/* unicode.c - looks up properties in unicode_table.h
+ *
+ *     category_runs    │ 0 │ Cc │ 0x20 │ Zs │ 0x21 │ Po │ …      first code point << 5 | category
+ *     property "P"     a mask with a bit for each of Pc, Pd, Ps, Pe, Pi, Pf, Po
+ *     its set          the runs of the categories in the mask, with adjacent runs joined
+ *
+ * Only the properties that patterns of real models use are supported; the tables are generated, so
+ * a script is added in tools/unicode_table.py and here. Sets are built anew for each use, because
+ * patterns are compiled once per model. */
 
 #include "text/unicode.h"
 
@@ -83,7 +91,8 @@ static uint32_t category_mask(const char *name)
     return mask;
 }
 
-/* Adds the characters of these categories. */
+/* Adds the characters of these categories. Each run contributes at most one border, at its
+ * beginning. */
 static int add_categories(char_set *set, uint32_t mask)
 {
     char_set added = {0};
@@ -111,7 +120,8 @@ int unicode_white_space(char_set *ret)
 
 int unicode_digits(char_set *ret) { return add_categories(ret, category_mask("Nd")); }
 
-/* Alphabetic is L, Nl, the circled letters, and marks. */
+/* Alphabetic is L, Nl, the circled letters, and marks. The circled letters are category So, but
+ * Other_Alphabetic. The differences between the engines are listed in unicode.h. */
 int unicode_word(enum unicode_word which, char_set *ret)
 {
     static const uint32_t LATIN_1[] = {0xB2, 0xB4, 0xB9, 0xBA, 0xBC, 0xBF},
@@ -127,13 +137,16 @@ int unicode_word(enum unicode_word which, char_set *ret)
            char_set_combine(ret, &more, CHAR_SET_UNION);
 }
 
-/* Rust's char::is_numeric includes some digits that are not in onig's N. */
+/* Rust's char::is_numeric includes some digits that are not in onig's N, since its Unicode is
+ * newer. */
 static int add_hf_numeric(char_set *ret)
 {
     return add_categories(ret, category_mask("N")) && char_set_add(ret, 0x11DE0, 0x11DE9) &&
            char_set_add(ret, 0x16FF4, 0x16FF6);
 }
 
+/* The name is normalized to lower case without separators, so that "Uppercase_Letter", "uppercase
+ * letter" and "UppercaseLetter" are one key. No known name is as long as `key`. */
 enum unicode_status unicode_property(const uint8_t *name, int64_t n, char_set *ret)
 {
     char key[32];
