@@ -140,7 +140,8 @@ def test_unsuitable_models_are_rejected(tmp_path: Path) -> None:
         assert isinstance(result.exception, VocabularyError), (source, to)
         assert words in str(result.exception)
         assert not (tmp_path / "out").exists()
-    with pytest.raises(ValueError, match="to must be one of native, sentencepiece, bytepiece, rwkv, huggingface"):
+    formats = "native, sentencepiece, bytepiece, rwkv, huggingface"
+    with pytest.raises(ValueError, match=f"the format must be one of {formats}"):
         convert(greedy, tmp_path / "out", "json")
     assert len(FORMATS) == 7
 

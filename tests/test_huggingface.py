@@ -427,7 +427,8 @@ def test_indexes(tmp_path: Path) -> None:
         path = save(model(**DELEGATED[name][0]), tmp_path / f"{name}.json")
         pyunitok.tokenize(tmp_path / "in.txt", out, model=path, eod=None)
         if is_rejected:
-            with pytest.raises(VocabularyError, match="with its decoder WordPiece, bytes depend on adjacent pieces"):
+            problem = "its decoder WordPiece makes the bytes of a piece depend on adjacent pieces"
+            with pytest.raises(VocabularyError, match=problem):
                 build_index([out], tmp_path / f"{name}.index")
         else:
             build_index([out], tmp_path / f"{name}.index")
@@ -520,7 +521,7 @@ def test_many_added_tokens() -> None:
 
 
 def test_tokens_with_common_prefixes() -> None:
-    """Their regular expression nests one level for each prefix that they share."""
+    """The regular expression of such tokens nests one level for each prefix that they share."""
     tokens = [added("x" * n, 6 + n) for n in range(1, 2000)]
     document = model(pre_tokenizer=METASPACE, model=toy.BPE, added_tokens=tokens)
     assert load(document).encode("a" + "x" * 50 + "b").tolist() == theirs(document).encode("a" + "x" * 50 + "b").ids

@@ -291,7 +291,8 @@ def test_line_ends_and_errors(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"\xef\xbb\xbfone two\r\n\r\n three ")
     assert from_file(path).pieces == [b"one two", b" three "]
-    for line, problem in ((b"\xff", r"invalid UTF-8; write such a byte as \\x80"), (rb"\ud800", "not a valid char")):
+    invalid = r"invalid UTF-8; escape each invalid byte, as in \\x80"
+    for line, problem in ((b"\xff", invalid), (rb"\ud800", "not a valid char")):
         path.write_bytes(b"fine\n" + line)
         with pytest.raises(InputError, match=f"x, line 2: .*{problem}"):
             from_file(path)
@@ -509,10 +510,10 @@ def test_advice_names_only_options_of_the_command(tmp_path: Path, command: str) 
 
 
 def test_a_pattern_that_takes_too_long_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    r"""Regression: `vocab list --regex '^(\s+)+x$'` never ended."""
+    r"""Regression: `vocab list --regex '^(\s+)+x$'` never finished."""
     pytest.importorskip("regex")
     pieces = Packed.from_documents([b"a", b" " * 100 + b"xy"])
     assert select(pieces, pattern=r"^(\s+)+x$") == []
     monkeypatch.setattr(listing, "MAX_SECONDS", 0.05)
-    with pytest.raises(OptionError, match=r"to match piece 1 .*simplify it"):
+    with pytest.raises(OptionError, match=r"to match piece 1 .*simplify the pattern"):
         select(pieces, pattern=r"^(?:\s|\s)*x$")

@@ -86,13 +86,13 @@ def huggingface_notes(vocabulary: Vocabulary) -> Sequence[str]:
     if not ranks.is_ranks(vocabulary):
         return notes
     if prepare["cuts"]:
-        notes.append("Kimi's cuts in very long texts and runs are not written: the format cannot represent them")
+        notes.append("the format cannot represent Kimi's cuts in very long texts and runs, so these may get other ids")
     elif prepare["nfc"]:
         notes.append("tokenizers uses the NFC of Unicode 9.0, so a few rare characters get different ids")
     special = _special_tokens(vocabulary)
     kept = ranks.with_one_name(special)
     if lost := [repr(token) for token in special if token not in kept]:
-        notes.append(f"the second names of ids are lost: {', '.join(lost)}")
+        notes.append(f"only the first special token of each id is kept; lost: {', '.join(lost)}")
     return notes
 
 
@@ -107,18 +107,19 @@ def tiktoken_ranks(vocabulary: Vocabulary) -> bytes:
     if not has_ranks(vocabulary):
         pieces = _ranks_of_list(vocabulary, pieces, name)
     if missing := [byte for byte in range(256) if bytes([byte]) not in pieces]:
-        raise VocabularyError(f"{name}: byte 0x{missing[0]:02x} has no piece, which tiktoken requires")
+        raise VocabularyError(f"{name}: byte 0x{missing[0]:02x} has no piece, but tiktoken requires all 256")
     return tiktoken.write_ranks(pieces)
 
 
 def tiktoken_notes(vocabulary: Vocabulary) -> Sequence[str]:
     """Notes on what the file does not contain."""
     pattern = patterns.shown(vocabulary.pattern)
-    notes = [f"the file does not contain the pattern; pass it with --pattern or pattern= when opening it: {pattern}"]
+    notes = ["the file does not contain the pattern; pass it with --pattern or pattern= when opening the file"]
     if not _is_readable(pattern):
-        notes[0] = f"the file does not contain the pattern, and --pattern cannot express it: {pattern}"
+        notes = ["the file does not contain the pattern, and --pattern cannot express it"]
     elif re.search(r"\$|\}\+", pattern) and not vocabulary.pattern.startswith(b"t"):
-        notes[0] += ", in which tiktoken reads `$` and `{m,n}+` differently"
+        notes[0] += " (tiktoken interprets `$` and `{m,n}+` differently)"
+    notes[0] += f": {pattern}"
     if special := _special_tokens(vocabulary):
         shown = ", ".join(f"{token!r}: {id_}" for token, id_ in [*special.items()][:8])
         more = f" and {len(special) - 8} more" if len(special) > 8 else ""
@@ -152,7 +153,9 @@ def _has_prefix_space(step: Any) -> bool:
 def _check_bytes(vocabulary: Vocabulary, name: str) -> None:
     is_bpe = KINDS[vocabulary.kind].byte_level_flag == "listed_merges"
     if not is_bpe or not vocabulary.flags & MODEL_FLAGS["bytes"]:
-        raise VocabularyError(f"{name}: the model must be byte-level BPE that C supports, not {vocabulary.kind}")
+        raise VocabularyError(
+            f"{name}: the model must be byte-level BPE that the C library supports, not {vocabulary.kind}"
+        )
 
 
 def _ranks_of_list(vocabulary: Vocabulary, pieces: dict[bytes, int], name: str) -> dict[bytes, int]:

@@ -86,7 +86,7 @@ def convert(
     OutputError if the target cannot be written. The target appears only when complete.
     """
     if to not in FORMATS:
-        raise ValueError(f"to must be one of {', '.join(FORMATS)}, not {to!r}")
+        raise ValueError(f"the format must be one of {', '.join(FORMATS)}, not {to!r}")
     path = known.locate(source)
     if to not in FOLDERS:
         check_target(Path(target), overwrite=overwrite)
@@ -256,7 +256,7 @@ def _escaped(piece: bytes, id_: int, name: str) -> bytes:
         return re.sub(" ", _SPACE, piece.decode()).encode()
     except UnicodeDecodeError:
         raise VocabularyError(
-            f"{name}: piece {piece[:64]!r} (id {id_}) is not valid UTF-8, which SentencePiece requires"
+            f"{name}: piece {piece[:64]!r} (id {id_}) is not valid UTF-8, as SentencePiece requires"
         ) from None
 
 

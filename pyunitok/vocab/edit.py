@@ -153,7 +153,7 @@ def check_greedy(vocabulary: Vocabulary) -> None:
     if KINDS[vocabulary.kind].has_spec or vocabulary.prepare:
         raise VocabularyError(
             f"{vocabulary.name}: only greedy longest-prefix vocabularies (RWKV World text and JSON, native) can be"
-            f" edited, but this is {vocabulary.kind}, whose scores or merges depend on the other pieces"
+            f" edited, but this is {vocabulary.kind}, in which the score or merges of a piece depend on other pieces"
         )
 
 
@@ -174,8 +174,8 @@ def format_of(out: str | os.PathLike[str], to: str | None = None) -> str:
         to = _SUFFIXES.get(Path(out).suffix.lower())
         if to is None:
             raise OptionError(
-                f"{os.fspath(out)}: cannot infer the format from the name; end it in .txt (RWKV text), .json (RWKV"
-                f" JSON) or .utk (native), or use --to {'|'.join(FORMATS)}"
+                f"{os.fspath(out)}: cannot infer the format from the name; use a name that ends in .txt (RWKV text),"
+                f" .json (RWKV JSON) or .utk (native), or --to {'|'.join(FORMATS)}"
             )
     if to not in FORMATS:
         raise OptionError(f"the format must be one of {', '.join(FORMATS)}, not {to!r}")

@@ -27,7 +27,7 @@ MAX_RUNS = 1 << 20  # only the most frequent runs are divided; the others hardly
 MAX_ENDING = 8  # the maximum number of hiragana in a word that begins with kanji
 FACTOR = 4.0  # a hiragana that belongs to a word follows it at least this many times as often as it follows nouns
 PRIOR = 2.0  # smoothing: adds this many occurrences of each word, with the average endings of kanji
-MOSTLY = 0.6  # a final particle belongs to a word if it follows in at least this share of cases: 特に, but not 父は
+MOSTLY = 0.6  # a final particle belongs to a word that it follows in at least this share of cases: 特に, but not 父は
 PARTICLES = "はがのにへともでやか"
 
 # Separate words that follow nouns, verbs and adjectives alike, and separate words that follow て.
@@ -77,7 +77,7 @@ class Endings:
     """Decides how many hiragana belong to a word. Built from (stem, hiragana after the stem, count)."""
 
     def __init__(self, parted: Iterable[tuple[str, str, int]]) -> None:
-        # How often hiragana follow nouns, and single kanji: counts of the first one, and of the first two.
+        # Counts of the first hiragana, and of the first two, after nouns and after single kanji.
         nouns, kanji = Counter[str](), Counter[str]()
         self._prefixes = Counter[str]()  # counts of the prefixes of runs; "$" marks the end of a run
         for stem, kana, times in parted:

@@ -11,7 +11,7 @@ FIRST_KEY = rb'\s*\{\s*"[^"\\]*(?:\\.[^"\\]*)*"\s*:\s*'  # matches a JSON object
 
 
 def decode(data: bytes, name: str) -> str:
-    """The text of a vocabulary file. Raises VocabularyError, which names the line and the byte that is not UTF-8."""
+    """The text of a vocabulary file. Raises VocabularyError, which names the line and the first invalid byte."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:

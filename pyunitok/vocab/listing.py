@@ -38,7 +38,7 @@ def select(
                 found.append((id_, piece))
         except TimeoutError:
             raise OptionError(
-                f"{pattern!r} takes more than {MAX_SECONDS} s to match piece {id_} ({text!r}); simplify it"
+                f"{pattern!r} takes more than {MAX_SECONDS} s to match piece {id_} ({text!r}); simplify the pattern"
             ) from None
     return found if longest is None else sorted(found, key=lambda item: (-len(item[1]), item[0]))[:longest]
 

@@ -80,7 +80,7 @@ def from_file(path: str | Path, *, escapes: bool = True) -> PieceList:
             line.decode()
             piece = unescape(line) if escapes else line
         except UnicodeDecodeError:
-            raise InputError(f"{path}, line {number}: invalid UTF-8; write such a byte as \\x80") from None
+            raise InputError(f"{path}, line {number}: invalid UTF-8; escape each invalid byte, as in \\x80") from None
         except ValueError as error:
             raise InputError(f"{path}, line {number}: {error}") from None
         if piece:

@@ -138,7 +138,7 @@ def parts_for_tiktoken(pattern: str) -> bytes:
 
 
 def shown(parts: bytes) -> str:
-    """What to pass as the pattern of a model: its name in PATTERNS, otherwise its regexes."""
+    """The pattern of a model as users pass it: its name in PATTERNS or, if it has none, its regexes."""
     if not parts:
         return "none"
     texts = [part.decode() for part in parts.split(b"\0")]

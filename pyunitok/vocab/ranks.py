@@ -105,7 +105,7 @@ def checked_special_tokens(tokens: Any, name: str) -> dict[str, int]:
         raise OptionError(f"{name}: special_tokens must be a mapping of texts to ids, not {type(tokens).__name__}")
     for token, id_ in tokens.items():
         if not isinstance(token, str) or not token or type(id_) is not int:
-            raise OptionError(f"{name}: the special token {token!r}: {id_!r} is not a string and an id")
+            raise OptionError(f"{name}: special_tokens must map non-empty strings to ids, not {token!r} to {id_!r}")
         try:
             token.encode()
         except UnicodeEncodeError:

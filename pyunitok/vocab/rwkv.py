@@ -52,13 +52,13 @@ def looks_like_json(head: bytes) -> bool:
 
 def find_installed() -> Path:
     """Find the published vocabulary in pyrwkv-tokenizer, without importing it."""
-    advice = "for the RWKV World vocabulary, run: pip install 'pyunitok[rwkv]'"
+    advice = "to get the RWKV World vocabulary, run: pip install 'pyunitok[rwkv]'"
     spec = find_spec(PACKAGE)
     if spec is None or spec.origin is None:
-        raise VocabularyError(f"{DISTRIBUTION} is not installed: {advice}")
+        raise VocabularyError(f"{DISTRIBUTION} is not installed; {advice}")
     path = Path(spec.origin).with_name(FILE_NAME)
     if not path.is_file():
-        raise VocabularyError(f"{DISTRIBUTION} is installed without {FILE_NAME}: {advice}")
+        raise VocabularyError(f"{DISTRIBUTION} is installed without {FILE_NAME}; {advice}")
     return path
 
 
@@ -203,7 +203,7 @@ def _unescape_bytes(body: str) -> bytes:
 
 
 def write_text(vocabulary: Vocabulary) -> bytes:
-    """The text form. Reads the result back to reject vocabularies that it cannot represent."""
+    """The text form. Reads the result back to reject vocabularies that the form cannot represent."""
     name = f"cannot convert {vocabulary.name} to an RWKV vocabulary"
     _check_expressible(vocabulary, name)
     items = zip(vocabulary.ids.tolist(), vocabulary.pieces, strict=True)
@@ -281,7 +281,8 @@ def _line_of_pair(text: str, index: int) -> int:
 
 
 def write_json(vocabulary: Vocabulary) -> bytes:
-    """The JSON form, one token per line. Reads the result back to reject vocabularies that it cannot represent."""
+    """The JSON form, one token per line. Reads the result back to reject vocabularies that the form cannot
+    represent."""
     name = f"cannot convert {vocabulary.name} to RWKV's JSON"
     _check_expressible(vocabulary, name)
     lines = []
@@ -359,7 +360,7 @@ def _encode(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"the token has a lone surrogate, U+{ord(text[error.start]):04X}") from None
+        raise ValueError(f"the token contains a lone surrogate, U+{ord(text[error.start]):04X}") from None
 
 
 def _small_int(digits: str) -> int:

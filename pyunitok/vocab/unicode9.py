@@ -61,7 +61,7 @@ def _decomposed(character: str) -> str:
 
 
 def normalize_packed(data: Bytes, offsets: Offsets, form: str) -> tuple[Bytes, Offsets]:
-    """The packed texts in the form; the given arrays if all texts are already in it."""
+    """The packed texts in this normalization form; the given arrays if all texts already have it."""
     bounds = offsets.tolist()
     if is_normal(data[bounds[0] : bounds[-1]], form):
         return data, offsets

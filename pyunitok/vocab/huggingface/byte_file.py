@@ -69,7 +69,7 @@ def read(document: Fields, model: Fields, kind: str, name: str) -> Vocabulary:
 def _read_bpe(fields: Fields) -> _Pieces:
     for key in ("continuing_subword_prefix", "end_of_word_suffix"):
         if fields.has(key) and fields.string(key):
-            fields.refuse(f"it {_NEEDED}", key)
+            fields.refuse(f"a non-empty string {_NEEDED}", key)
     vocab: dict[str, Any] = fields.child("vocab").values
     ids = list(vocab.values())
     if set(map(type, ids)) - {int} or min(ids, default=0) < 0 or len(set(ids)) < len(ids):

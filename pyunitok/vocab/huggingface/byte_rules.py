@@ -66,7 +66,7 @@ class ByteSettings:
 
 
 class ByteRules:
-    """See scratch.TextRules. Raises VocabularyError if `document` is damaged or C cannot encode by its rules."""
+    """See scratch.TextRules. Raises VocabularyError if `document` is damaged or C cannot apply its rules."""
 
     memory_factor = 0  # as for other C models
     warning = ""
@@ -261,7 +261,7 @@ def _joined(sections: Sections, parts: list[bytes]) -> Sections:
 
 
 def _with_spaces(sections: Sections, first: int) -> Sections:
-    """The sections, from section `first` on with a space added before each text that does not begin with one."""
+    """Adds a space before each text, from section `first` on, that does not begin with one."""
     parts = _parts(sections)
     for k in np.flatnonzero(sections.given < 0).tolist():
         if k >= first and parts[k] and not parts[k].startswith(b" "):

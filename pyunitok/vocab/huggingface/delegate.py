@@ -124,7 +124,9 @@ class DelegatedRules(WholeTexts):
 
     def bytes_of(self, piece: bytes) -> bytes:
         if other := self._decoders - _SEPARATE_DECODERS:
-            raise VocabularyError(f"{self._name}: with its decoder {other.pop()}, bytes depend on adjacent pieces")
+            raise VocabularyError(
+                f"{self._name}: its decoder {other.pop()} makes the bytes of a piece depend on adjacent pieces"
+            )
         return _bytes_of(piece.decode()) if "ByteLevel" in self._decoders else piece.replace(SPACE.encode(), b" ")
 
     def decode(self, ids: list[int], skip_special: bool) -> str:

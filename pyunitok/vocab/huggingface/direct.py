@@ -110,7 +110,7 @@ def _tokens(document: Fields) -> Iterator[AddedToken]:
 
 
 class DirectRules(WholeTexts):
-    """See scratch.TextRules. Raises VocabularyError if `document` is damaged or C cannot encode by its rules."""
+    """See scratch.TextRules. Raises VocabularyError if `document` is damaged or C cannot apply its rules."""
 
     memory_factor = 0  # as for other C models
     warning = ""

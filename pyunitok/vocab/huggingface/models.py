@@ -69,7 +69,7 @@ def _text(value: Any, fields: Fields, key: str) -> str:
 def read_bpe(fields: Fields) -> FileModel:
     for key in ("continuing_subword_prefix", "end_of_word_suffix"):
         if fields.has(key) and fields.string(key):
-            fields.refuse("it requires `tokenizers`", key)
+            fields.refuse("a non-empty string requires `tokenizers`", key)
     vocab = fields.child("vocab")
     ids = []
     for k, piece in enumerate(vocab.values):

@@ -1,4 +1,5 @@
-"""Adjusts the spans of tokens as `tokenizers` does: to complete characters, and trimmed by some post-processors."""
+"""Adjusts the spans of tokens as `tokenizers` does: to complete characters, and without white space if the
+post-processors trim them."""
 
 from __future__ import annotations
 
