@@ -136,7 +136,7 @@ def test_marks_stay_with_their_letter(tmp_path: Path) -> None:
 
 
 def test_boundaries_of_normalization() -> None:
-    """Dividing a text where is_normal_around() allows preserves its normal form, whatever the characters there."""
+    """If is_normal_around() allows a cut, dividing the text there does not change its normal form."""
     rng = random.Random(4)
     lively = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000 and not is_inert(chr(c))]
     n_divided = 0

@@ -7,7 +7,7 @@
 
 The files of an index are compressed with xz. `PYTHONPATH=.:tests python tests/test_golden_index.py` recreates the
 folder. Use it only if a format has changed on purpose; then increase the version of the format, move the old files to
-a folder of their own, and test how they are rejected.
+a separate folder, and test how they are rejected.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ GOLDEN = Path(__file__).parent / "golden/index"
 KINDS = ("arrays", "compact", "wide")
 ONLY_ARRAYS = ("words", "fields", "where")
 FILTERS = [{"id": lzma.FILTER_DELTA, "dist": 4}, {"id": lzma.FILTER_LZMA2, "preset": 9}]  # delta: for ascending numbers
-SHARD_TOKENS = 9500  # the long document is in a shard of its own
+SHARD_TOKENS = 9500  # the long document has a separate shard
 TEXTS = ["t", "the", " the", "n", "eth te", "である", "\u3067", "nettheseen", "absent", ""]
 
 

@@ -6,7 +6,7 @@
     begun/ids …     the same run, interrupted in the middle of a long document: the .partial files and the journal
 
 `python tests/test_golden_run.py` recreates the folder. Use it only if a format has changed on purpose; then move the
-old files to a folder of their own, and test how they are rejected.
+old files to a separate folder, and test how they are rejected.
 """
 
 import json

@@ -100,8 +100,8 @@ def test_every_character():
 @fewer(10)
 @given(st.integers(0, 2**32))
 def test_many_grams(seed):
-    """Enough n-grams that tags and bits of the filter collide; nearly every lookup passes the filter by chance or
-    because the document has the n-gram."""
+    """Searches for so many n-grams that tags and bits of the filter collide; nearly every lookup passes the filter,
+    either by chance or because the n-gram is one of them."""
     rng = np.random.default_rng(seed)
     data = rng.integers(0, 40, 30_000).astype(np.uint32)
     grams = Grams(data, np.array([0, len(data)]), 3, 3)
@@ -116,7 +116,7 @@ def test_many_grams(seed):
 
 
 def test_long_grams_and_many_hits():
-    """An n-gram longer than the delay of lookups, and more hits than the first buffer holds."""
+    """Searches for an n-gram longer than the delay of lookups, and finds more hits than the first buffer holds."""
     item = b"".join(b"w%d " % k for k in range(1500))
     packed = pack([item])
     grams = Grams(packed.data, packed.offsets, 1000, 1000, word_rules())

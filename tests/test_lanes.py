@@ -52,7 +52,7 @@ def test_ids(cpu: str, seed: int) -> None:
 
 
 def test_long_text() -> None:
-    """Several spans, compared with the growable trie, which does not interleave walks."""
+    """Compares the ids of several spans with those of the growable trie, which does not interleave walks."""
     rng = random.Random(5)
     pieces = vocabulary(rng)
     text = text_of(rng, 150_000)

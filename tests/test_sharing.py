@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def same_in_all_threads(work: Callable[[int], Any]) -> None:
-    """Assert that work(k) returns the same in threads that start together as in one thread, in any order of k."""
+    """Assert that work(k) returns the same value in threads that start together as in one thread, in any order of k."""
     expected = [work(k) for k in range(N_ROUNDS)]
     start = threading.Barrier(N_THREADS)
 

@@ -25,7 +25,7 @@ from pyunitok.vocab import native
 
 @dataclass
 class LinesOptions:
-    most_bytes: int = option(9, "Most bytes in a piece.", least=1, most=20, section="Pieces")
+    most_bytes: int = option(9, "Maximum bytes in a piece.", least=1, most=20, section="Pieces")
     case: str = option("as-is", "Case of letters.", type=("as-is", "lower"), section="Pieces")
 
 

@@ -199,7 +199,7 @@ trainer.save({out!r})
 
 @dataclass(frozen=True)
 class Peer:
-    """What pip installs; the module (None: runs in a separate process); a function that opens it; how it trains."""
+    """A pip requirement; the module (None: runs in a separate process); a function that opens it; how it trains."""
 
     requirement: str
     module: str | None

@@ -1,4 +1,4 @@
-"""CompactShard: a shard of a compact index, which stores suffixes and tokens in a quarter of a suffix array's size.
+"""CompactShard: a shard of a compact index, which stores suffixes and tokens in a quarter of a suffix array's space.
 
 csrc/suffix/compact.h describes the file. The rows of the compact index are the ranks of the suffixes, so queries use
 it like a suffix array: both kinds implement Shard and Searcher in shard.py.

@@ -5,9 +5,9 @@
              ▼   │        ▼  │                                 OUT.ends, OUT.json, OUT          committed
            killed: resumes from the journal
 
-A checkpoint syncs the data to disk and then records its length in the journal. The commit first records in the journal
-that all files are complete, with the manifest. Then it renames the files next to OUT, writes OUT.json, and renames OUT
-last. All steps are idempotent, so a run that finds such a journal finishes the commit.
+A checkpoint syncs the data to disk and then records its length in the journal. The commit first writes the manifest to
+the journal, which shows that all files are complete. Then it renames the files next to OUT, writes OUT.json, and
+renames OUT last. All steps are idempotent, so a run that finds such a journal finishes the commit.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class Tally:
         self._added = time.monotonic()
 
     def _begun(self, source: Source, seconds: float | None = 0.0) -> InputRecord:
-        """The record of an input of which nothing has been read yet."""
+        """The record of an input before anything has been read from it."""
         has_key = FORMATS[source.format].has_text_key
         text_key, separator = self._plan.options.text_key, self._plan.separator_text
         return InputRecord(

@@ -55,7 +55,7 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
                  end. Other options and changed inputs are rejected. OUT.training.json records the run, so that a
                  repeated call only opens OUT
     overwrite    True: train even if OUT is complete. False: raise OutputError if OUT is a different run's model.
-                 None replaces OUT
+                 None: replace OUT
     progress     called with (phase, done, total); total 0: unknown
     settings     options of spm_train under its names, str as on its command line; input_format "tsv" reads lines that
                  consist of a text, a tab and the count of the text

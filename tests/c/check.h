@@ -1,11 +1,12 @@
 /* check.h - the macros CHECK, which checks a condition, and RUN, which runs a test
  *
- *     CHECK(n == 3);              aborts if it is false, and prints the test and the round
+ *     CHECK(n == 3);              if it is false, prints the test and the round, and aborts
  *     RUN(test_pieces(300));      runs a test, checks that all memory was freed, and prints "ok"
  *
- * `python tools/check.py c` builds and runs every test_*.c with sanitizers, on each compiler that
- * it finds, and `python tools/check.py fuzz` every fuzz_*.c. A test prints its random seed first;
- * SEED=7 chooses another one. ROUNDS=100 multiplies the number of rounds of each test by 100. */
+ * `python tools/check.py c` builds and runs every test_*.c with sanitizers, using each compiler that
+ * it finds; `python tools/check.py fuzz` builds and runs every fuzz_*.c. A test prints its random
+ * seed first; SEED=7 chooses another one. ROUNDS=100 multiplies the number of rounds of each test by
+ * 100. */
 #pragma once
 
 #include <stdint.h>

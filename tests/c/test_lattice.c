@@ -668,7 +668,7 @@ static void test_runs(void)
     test_run(-3, -5, 3000);
     test_run(2, 5, 3000);
     test_run(-250, -500, 2000);     /* scaled at every other position */
-    test_run(-1e5, -2e5 + 1, 2000); /* weights are 0, so logarithms */
+    test_run(-1e5, -2e5 + 1, 2000); /* weights are 0, so logarithms are used */
     test_run(700, 1400, 2000);
 }
 

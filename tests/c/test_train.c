@@ -294,7 +294,7 @@ static void test_failing_memory(void)
             round_ = flags;
             alloc_fail_at = 0;
             CHECK(train(flags, is_compatible) == UNITOK_OK);
-            if (flags % 21) continue; /* each flag is on and off in several */
+            if (flags % 21) continue; /* each flag is set in several of these and clear in others */
             running = "training without memory";
             for (int k = 1;; k++) {
                 alloc_fail_at = k;

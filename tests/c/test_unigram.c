@@ -206,7 +206,7 @@ static double random_sum(void)
 
 /* ----------------------------------------------------------------------------------- Tests ---- */
 
-/* paths of unigram_exact that were valid, and those that had to be computed again */
+/* how many paths of unigram_exact were valid, and how many had to be computed again */
 static int64_t n_kept, n_redone;
 
 /* Encodes a segment as the memo does. */
@@ -253,7 +253,7 @@ static void test_segments(int64_t rounds)
     }
 }
 
-static int64_t part_max = TEXT_MAX; /* the most bytes of text that in_parts adds at a time */
+static int64_t part_max = TEXT_MAX; /* the maximum bytes of text that in_parts adds at a time */
 
 /* Encodes a text from the state `path`, in parts of random size; ends of tokens count from the
  * text's start. */

@@ -2,7 +2,7 @@
  * fuzzer
  *
  * The stream contains the kind, the flags and the options, then the type and score, n_bytes and
- * bytes of each piece, and the number of a pattern, if the flags require one */
+ * bytes of each piece, and the number of a pattern, if the flags require one. */
 #pragma once
 
 #include "patterns.h"
