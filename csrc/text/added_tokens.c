@@ -13,9 +13,9 @@
  *     LSTRIP        the match is extended over the white space before it, up to the previous match
  *     RSTRIP        the match is extended over the white space after it
  *
- * Few texts contain tokens, so most of the time is spent searching for positions where one may begin.
- * Tokens begin with few distinct pairs of bytes, such as "<|", so all bytes of a block are compared
- * with each of these pairs, in a loop that compilers vectorize. */
+ * Few texts contain tokens, so most of the time is spent searching for positions where one may
+ * begin. Tokens begin with few distinct pairs of bytes, such as "<|", so all bytes of a block are
+ * compared with each of these pairs, in a loop that compilers vectorize. */
 
 #include "ground/alloc.h"
 #include "ground/error.h"
@@ -74,7 +74,8 @@ static int add_pair(unitok_finder *f, uint8_t first, int second)
     return 1;
 }
 
-/* Collects the distinct pairs of first bytes or, if there are too many, the distinct first bytes. */
+/* Collects the distinct pairs of first bytes or, if there are too many, the distinct first bytes.
+ * Each pair costs two comparisons per byte of text, hence the limit. */
 static void find_pairs(unitok_finder *f, const uint8_t *data, const int64_t *offsets, int64_t n)
 {
     int fits = 1;
@@ -91,6 +92,8 @@ static void find_pairs(unitok_finder *f, const uint8_t *data, const int64_t *off
     if (!fits) f->n_pairs = 0;
 }
 
+/* The trie needs its strings in byte order; values are numbers of tokens, so that flags and ids are
+ * found. */
 static int32_t build_trie(unitok_finder *f, const uint8_t *data, const int64_t *offsets, int64_t n,
                           unitok_error *error)
 {
@@ -160,7 +163,8 @@ int32_t unitok_finder_new(const uint8_t *data, const int64_t *offsets, const int
 
 /* ------------------------------------------------------------------------------- Searching ---- */
 
-/* Returns a bit for each of text[0..63] at which a token may begin; reads text[0..64]. */
+/* Returns a bit for each of text[0..63] at which a token may begin; reads text[0..64]. Usually
+ * there is none, so the bytes of `hits` are converted to bits only if one is set. */
 INLINE uint64_t candidates(const unitok_finder *f, const uint8_t *text)
 {
     uint8_t hits[BLOCK_BYTES] = {0};
@@ -208,7 +212,9 @@ static int ends_with(const char_set *set, const uint8_t *text, int64_t begin, in
     return begins_with(set, text + at, end - at, ret_length) && *ret_length == end - at;
 }
 
-/* A list of sections under construction: section k is [offsets[k], offsets[k + 1]). */
+/* A list of sections under construction: section k is [offsets[k], offsets[k + 1]). More sections
+ * than `capacity` are counted but not written, so that the caller can repeat the call with more
+ * memory. */
 typedef struct sections {
     const unitok_finder *f;
     const uint8_t *data;
@@ -240,6 +246,17 @@ static int is_used(const sections *s, uint8_t flags, int64_t begin, int64_t star
            !(stop < end && begins_with(words, s->data + stop, end - stop, &length));
 }
 
+/* Divides an item into sections. The item is data[begin..end), and `done` is the end of the
+ * sections written so far.
+ *
+ *     │ sections   │ plain text  │␣<mask>␣␣│ …       <mask> has LSTRIP and RSTRIP
+ *     begin        done          start     stop      `at`: after the >
+ *
+ * `candidate` survives from item to item, because the search for candidates runs over all items at
+ * once: if few items contain a token, a block is searched once and not once for each of its items.
+ * A token must not cross the end of its item, so the trie sees only the text of the item. `at`
+ * stays at the end of the match itself, as in the reference, so a later match may begin before
+ * `done`; it is shortened. */
 static void split_item(sections *s, int64_t begin, int64_t end)
 {
     const unitok_finder *f = s->f;
@@ -294,9 +311,10 @@ int32_t unitok_finder_matches(const unitok_finder *f, const uint8_t *data, int64
     return 0;
 }
 
-/* A token that ends or begins at text[at] counts, because its flags may examine or strip the character
- * on the other side. A token further away strips nothing across position `at`, unless text[at - 1]
- * is a space. */
+/* A token that ends or begins at text[at] counts, because its flags may examine or strip the
+ * character on the other side. A token further away strips nothing across position `at`, unless
+ * text[at - 1] is a space. If the text ends too early to tell, the answer is yes: callers then do
+ * not cut here. */
 int32_t unitok_finder_reaches(const unitok_finder *f, const uint8_t *text, int64_t n_bytes,
                               int64_t at)
 {

@@ -1,4 +1,17 @@
-/* charsmap.c - checks and measures a precompiled_charsmap before it is used */
+/* charsmap.c - checks and measures a precompiled_charsmap before it is used
+ *
+ * Charsmaps come from model files, which may be damaged or hostile. After charsmap_open, a walk
+ * (charsmap_match) needs no check: every step stays in the array, every key ends after at most
+ * max_key_bytes, and every replacement ends with NUL inside the blob. In order:
+ *
+ *     take_apart              the three parts and their sizes
+ *     check_units             every offset, and the replacement of every key; lists the edges
+ *     measure_replacements    the lengths of all suffixes of the replacements; are they UTF-8?
+ *     measure_keys            the longest key and replacement; finds cycles
+ *     list_useful             only if that fails: ignores branches without keys; measure again
+ *
+ * Each step takes O(n_bytes), although the units form a graph with perhaps exponentially many
+ * paths: whatever is computed for a base is computed once. */
 
 #include "text/charsmap.h"
 
@@ -43,9 +56,9 @@ INLINE void list_child(const charsmap *m, uint32_t at, charsmap_tree *tree)
     tree->first[above] = at;
 }
 
-/* Checks that every offset stays inside the array and that every unit with `leaf` has a replacement,
- * even where no walk reaches the unit, because sentencepiece checks those units too. Also lists the
- * children of every base. */
+/* Checks that every offset stays inside the array and that every unit with `leaf` has a
+ * replacement, even where no walk reaches the unit, because sentencepiece checks those units too.
+ * Also lists the children of every base. */
 static int32_t check_units(const charsmap *m, charsmap_tree *tree, unitok_error *error)
 {
     uint32_t root = m->units[0];
@@ -119,7 +132,9 @@ typedef struct frame {
 #define ON_THE_WAY (-1)
 
 /* Fills heights, inner, and the fields of *m that describe keys and replacements. Returns 0 if the
- * trie contains a cycle, or a branch that does not lead to a key. */
+ * trie contains a cycle, or a branch that does not lead to a key. A base on the stack is
+ * ON_THE_WAY; meeting it again is a cycle. A base whose height is known has been visited and is not
+ * entered again, so the stack never exceeds the number of bases. */
 static int measure_keys(charsmap *m, charsmap_tree *tree, const int32_t *lengths, frame *stack,
                         uint8_t *inner)
 {
@@ -195,8 +210,8 @@ static void list_useful_children(const charsmap *m, const uint8_t *is_useful, ch
 }
 
 /* Lists only the children that lead to a key, so that dead or cyclic branches, through which no key
- * passes, are accepted, as in sentencepiece. Maps written by SentencePiece do not need this. Returns
- * 0 if an allocation fails. */
+ * passes, are accepted, as in sentencepiece. Maps written by SentencePiece do not need this.
+ * Returns 0 if an allocation fails. */
 static int list_useful(const charsmap *m, charsmap_tree *tree)
 {
     size_t n = (size_t)m->n_units;
@@ -220,7 +235,8 @@ static int list_useful(const charsmap *m, charsmap_tree *tree)
 /* --------------------------------------------------------------------------------- Opening ---- */
 
 /* Maps written by SentencePiece have no useless branches, and the walk that measures the keys also
- * verifies this. */
+ * verifies this. The second walk, after the useless branches have been removed, can fail only
+ * because of a cycle that leads to a key, which would make keys infinite. */
 static int32_t measure(charsmap *m, charsmap_tree *tree, int32_t *lengths, frame *stack,
                        uint8_t *inner, unitok_error *error)
 {

@@ -1,4 +1,12 @@
-/* cut.c - builds the tables of cut.h; the portable scan, and the choice among the scans */
+/* cut.c - builds the tables of cut.h; the portable scan, and the choice among the scans
+ *
+ *     pieces ──mark──▶ pair, windows ──force──▶ pair ──┬── build_kinds ──▶ kind_before    (SSE2)
+ *                          ▲                           ├── build_planes ─▶ left, right    (others)
+ *                    pattern (cut_pattern.c)           └── build_look ───▶ look
+ *
+ * The pair table and the windows define which positions are joined. The other layers approximate
+ * them for SIMD, and may only join more. Building takes time proportional to the bytes of the
+ * pieces, plus a constant for the planes. */
 
 #include "text/cut.h"
 
@@ -211,8 +219,8 @@ static void build_look(cut_table *t, const int32_t n_windows[256], int first_byt
 
 /* ----------------------------------------------------------------------------------- kinds ---- */
 
-/* The kind of an ASCII byte. More than seven kinds would make the comparisons of SSE2 expensive. The
- * apostrophe and the hyphen are separate kinds, because pieces join them to letters. */
+/* The kind of an ASCII byte. More than seven kinds would make the comparisons of SSE2 expensive.
+ * The apostrophe and the hyphen are separate kinds, because pieces join them to letters. */
 static int kind_of(int byte)
 {
     if ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z') return KIND_LETTER;
@@ -224,6 +232,7 @@ static int kind_of(int byte)
     return KIND_OTHER;
 }
 
+/* A kind may precede another if any byte of it may precede any byte of the other. */
 static void build_kinds(cut_table *t)
 {
     for (int a = 0; a < 128; a++)

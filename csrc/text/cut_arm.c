@@ -7,8 +7,14 @@
 
 #include "ground/neon.h"
 
-/* Blocks of 64 positions, as in cut_x86.c. Between two ASCII bytes, plane 0 decides. At all
- * other positions the exact check decides, but no cut is before a continuation byte. */
+/* Blocks of 64 positions, as in cut_x86.c. Between two ASCII bytes, plane 0 decides. At all other
+ * positions the exact check decides, but no cut is before a continuation byte.
+ *
+ *     text      i - 1   i   i + 1 …          prev: 64 bytes from i - 1 on;  x: 64 bytes from i on
+ *     bit k     whether the text can be cut between prev[k] and x[k], before text[i + k]
+ *
+ * Bytes after text[n_bytes - 1] are readable (CUT_READ_BEYOND), and the positions there are masked
+ * out. */
 int64_t cut_scan_neon(const cut_table *t, const uint8_t *text, int64_t n_bytes, uint16_t *cuts)
 {
     uint8x16x4_t left_first = vld1q_u8_x4(t->left[0]), left_second = vld1q_u8_x4(t->left[0] + 64);

@@ -1,4 +1,17 @@
-/* cut_x86.c - the scans of cut.h for SSE2, AVX2 and AVX-512 */
+/* cut_x86.c - the scans of cut.h for SSE2, AVX2 and AVX-512
+ *
+ * All handle 64 positions at a time. Position i + k lies between prev[k] = text[i + k - 1] and
+ * x[k] = text[i + k]; its bit in a mask is k:
+ *
+ *     prev        t  h  e  ␣  c  a  t            left[t], left[h], …   the rectangles of each byte
+ *     x           h  e  ␣  c  a  t  .            right[h], right[e], …
+ *     left & right = 0        →  bit k is 1: no piece contains the two bytes, so this is a cut
+ *
+ *     SSE2       kinds of ASCII bytes by comparison
+ *     AVX2       plane 0 by eight lookups of 16 entries
+ *     AVX-512    both planes by lookups of 128 entries, and windows with gathers
+ *
+ * With SSE2 and AVX2, positions next to a byte >= 0x80 are checked one by one (cut_simd.h). */
 
 #include "ground/cpu.h"
 #include "text/cut_simd.h"

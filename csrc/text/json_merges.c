@@ -34,6 +34,7 @@ static uint8_t peek(merge_list *l)
     return 0;
 }
 
+/* Skips white space, and then `wanted` if it is next. Returns whether it was. */
 static int take(merge_list *l, uint8_t wanted)
 {
     int is_next = peek(l) == wanted;
@@ -76,6 +77,8 @@ static int64_t take_pair(merge_list *l)
     return take_string(l) && take(l, ']') ? middle : -1;
 }
 
+/* Reads up to the closing bracket. UTF-8 is checked once, over the JSON instead of each string:
+ * what is outside strings is ASCII, or was rejected. */
 int64_t unitok_json_merges(const uint8_t *json, int64_t n_bytes, uint8_t *text, int64_t *bounds,
                            int64_t *ret_n_merges)
 {
@@ -107,6 +110,9 @@ static void hash_merge(const string_table *t, const uint8_t *text, const int64_t
     for (int k = 0; k < 3; k++) PREFETCH(&t->slots[string_table_place(t, hashes[k])]);
 }
 
+/* Looks up the left side, the right side and the result of each merge; `ret` has three columns of
+ * n_merges. A string table needs no memory for the concatenation, since the hash of the result
+ * continues that of its left side, and the two sides are adjacent in `text`. */
 int32_t unitok_find_merges(const uint8_t *data, const int64_t *offsets, int64_t n_pieces,
                            const uint8_t *text, const int64_t *bounds, int64_t n_merges,
                            int64_t *ret, unitok_error *error)

@@ -36,7 +36,9 @@ INLINE int32_t hex4(const uint8_t *p)
  *     \n              2 bytes
  *     \u00e9          6 bytes
  *     \ud83d\ude00    12 bytes: a high and a low surrogate are one character, U+1F600
- */
+ *
+ * A high surrogate before anything else, even before another high one, is lone, and only its own
+ * six bytes are read. */
 INLINE int64_t escape_read(const uint8_t *p, int64_t n, int32_t *ret_code)
 {
     if (n < 2) return 0;
@@ -53,7 +55,9 @@ INLINE int64_t escape_read(const uint8_t *p, int64_t n, int32_t *ret_code)
     return 12;
 }
 
-/* Escapes often occur in runs, as when all non-ASCII text is escaped, so this reads a complete run. */
+/* Escapes often occur in runs, as when all non-ASCII text is escaped, so this reads a complete run.
+ * Lone surrogates have no UTF-8; they are left out, and the first one is recorded, so that the
+ * caller can report it. */
 int64_t json_escapes_take(const uint8_t *p, int64_t n, int64_t i, uint8_t *out, json_string *ret)
 {
     int64_t at = 0, o = 0;
@@ -80,7 +84,7 @@ int64_t json_escapes_take(const uint8_t *p, int64_t n, int64_t i, uint8_t *out, 
 }
 
 /* JSON does not allow newlines in strings, so a newline ends the string, and a missing quote
- * invalidates only one line. */
+ * invalidates only one line. n_bytes = 0 tells the caller that the string is invalid. */
 void json_string_fail(const uint8_t *in, int64_t n, int64_t i, json_string *ret)
 {
     ret->n_bytes = 0;

@@ -1,4 +1,8 @@
-/* json_string_arm.c - reads JSON strings with NEON */
+/* json_string_arm.c - reads JSON strings with NEON
+ *
+ * take and skip come from json_string_run.h with blocks of 64 bytes; only the search for special
+ * bytes and the validation of UTF-8 are written here. Results equal those of the portable
+ * level. */
 
 #include "ground/cpu.h"
 
@@ -31,7 +35,14 @@ INLINE uint64_t specials_neon(const uint8_t *in, uint8_t *out, uint64_t *high)
 #define FIRST(specials) lowest_bit(specials)
 #include "text/json_string_run.h"
 
-/* Returns nonzero bytes where x, which follows `before`, is invalid UTF-8: see utf8_check.h. */
+/* Returns nonzero bytes where x, which follows `before`, is invalid UTF-8: see utf8_check.h. The
+ * bytes before each byte of x come from both vectors:
+ *
+ *     before    … b13 b14 b15 │ x     x0  x1 x2 …
+ *     first       b15 x0 x1 …         the byte before each byte of x; second and third precede it
+ *
+ * An unsigned saturating subtraction leaves 0x80 or more only behind a lead of 3 (from 0xE0 on) or
+ * of 4 bytes (from 0xF0 on). */
 INLINE uint8x16_t errors_neon(uint8x16_t x, uint8x16_t before)
 {
     uint8x16_t first = vextq_u8(before, x, 15), second = vextq_u8(before, x, 14),
@@ -45,6 +56,8 @@ INLINE uint8x16_t errors_neon(uint8x16_t x, uint8x16_t before)
     return veorq_u8(must, vandq_u8(vandq_u8(a, b), c));
 }
 
+/* ASCII that follows ASCII cannot contain an error, so only other blocks are checked. Errors are
+ * collected without a branch, and the result is read once. */
 static int check_neon(const uint8_t *text, int64_t n)
 {
     uint8x16_t before = vdupq_n_u8(0), errors = vdupq_n_u8(0);
@@ -55,7 +68,8 @@ static int check_neon(const uint8_t *text, int64_t n)
             errors = vorrq_u8(errors, errors_neon(x, before));
         before = x;
     }
-    /* the padding makes an incomplete character at the end an error, even if n is a multiple of 16 */
+    /* the padding makes an incomplete character at the end an error, even if n is a multiple of
+     * 16 */
     uint8_t rest[16] = {0};
     for (int64_t k = 0; k < n - i; k++) rest[k] = text[i + k];
     errors = vorrq_u8(errors, errors_neon(vld1q_u8(rest), before));

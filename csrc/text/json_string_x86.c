@@ -1,4 +1,13 @@
-/* json_string_x86.c - reads JSON strings with SSE2, AVX2 and AVX-512 */
+/* json_string_x86.c - reads JSON strings with SSE2, AVX2 and AVX-512
+ *
+ * Each level defines SPECIALS and includes json_string_run.h, which defines take and skip:
+ *
+ *     level      block     special bytes              UTF-8
+ *     SSE2       32        comparisons, two halves     portable
+ *     AVX2       64        comparisons, two halves     lookups, 32 bytes at a time
+ *     AVX-512    64        comparisons to masks        that of AVX2
+ *
+ * `high` collects whether a byte outside ASCII occurred; only then is UTF-8 checked (json.c). */
 
 #include "ground/cpu.h"
 
@@ -115,7 +124,8 @@ AVX2 static int check_avx2(const uint8_t *text, int64_t n)
             errors = _mm256_or_si256(errors, errors_avx2(x, before));
         before = x;
     }
-    /* the padding makes an incomplete character at the end an error, even if n is a multiple of 32 */
+    /* the padding makes an incomplete character at the end an error, even if n is a multiple of
+     * 32 */
     uint8_t rest[32] = {0};
     for (int64_t k = 0; k < n - i; k++) rest[k] = text[i + k];
     errors = _mm256_or_si256(
@@ -127,6 +137,7 @@ AVX2 static int check_avx2(const uint8_t *text, int64_t n)
 
 #define AVX512 TARGET("avx512f,avx512bw,avx512vl,avx2,bmi,bmi2,popcnt")
 
+/* AVX-512 compares unsigned bytes, and comparisons produce masks. */
 AVX512 INLINE uint64_t specials_avx512(const uint8_t *in, uint8_t *out, uint64_t *high)
 {
     __m512i x = _mm512_loadu_si512(in);

@@ -1,5 +1,20 @@
-/* normalize_build.c - builds a normalizer: the trie of its symbols, its charsmap, and the classes of
- * characters */
+/* normalize_build.c - builds a normalizer: the trie of its symbols, its charsmap, and the classes
+ * of characters
+ *
+ *     1. charsmap    open it, and assign classes to the characters with which its keys begin
+ *     2. symbols     sort them, drop those that never match, build a trie, and assign classes
+ *     3. class_rest  surrogates, U+2581, single characters that become ASCII, tables of bytes
+ *     4. settle_form whether the compact form is available; how much one step can write
+ *
+ * An example: the keys "ﬁ" → "fi", "e\u0301" → "é" and "Ａ" → "A":
+ *
+ *     ﬁ     STOP        a key of one character; it does not become one ASCII character
+ *     e     MORE        begins a longer key
+ *     U+0301  SECOND    after an e, both must be looked up
+ *     Ａ    BECOMES | A
+ *
+ * Classes only ever grow more cautious during steps 1 and 2, so their order does not matter. A
+ * character with too cautious a class is looked up and normalized correctly, but more slowly. */
 
 #include "ground/alloc.h"
 #include "ground/cpu.h"
@@ -26,7 +41,9 @@ typedef struct classing {
     uint8_t is_stopped[256]; /* stop_lead was called */
 } classing;
 
-/* Makes all characters that begin with this byte STOP. Invalid UTF-8 is never plain. */
+/* Makes all characters that begin with this byte STOP. Invalid UTF-8 is never plain, so bytes that
+ * begin no character need no class. Called for keys that end inside a character, for symbols that
+ * begin with an invalid byte, and where there are too many keys to visit. */
 static void stop_lead(classing *w, uint8_t lead)
 {
     uint32_t low = lead, high = lead;
@@ -67,8 +84,8 @@ static void class_symbol(classing *w, const uint8_t *symbol, int64_t n_bytes)
 #define STEPS_PER_UNIT 8
 #define STEPS_MIN 65536
 
-/* Assigns classes for keys that begin with the character `first` and continue at `base`, inside their
- * second character, which begins with bytes[0..n_bytes-1]. */
+/* Assigns classes for keys that begin with the character `first` and continue at `base`, inside
+ * their second character, which begins with bytes[0..n_bytes-1]. */
 static void class_seconds(classing *w, uint32_t first, uint32_t base, uint8_t *bytes, int n_bytes)
 {
     const charsmap *m = &w->n->map;
@@ -125,7 +142,8 @@ static void class_charsmap(classing *w)
 
 /* Finds characters, such as full-width letters, that are a key, do not begin a longer key or
  * symbol, and become one ASCII character. Their class contains that ASCII character, so text with
- * many such characters stays on the fast path. */
+ * many such characters stays on the fast path. Only a class that is exactly STOP qualifies: with
+ * MORE or SECOND, the result depends on the neighbours. */
 static void class_items(unitok_normalizer *n)
 {
     uint8_t *end = n->classes + sizeof n->classes, *class = n->blob ? n->classes : end;
@@ -152,7 +170,8 @@ static void class_rest(unitok_normalizer *n)
 
 /* --------------------------------------------------------------------------------- Symbols ---- */
 
-/* Lists the USER_DEFINED pieces in byte order, each once. */
+/* Lists the USER_DEFINED pieces in byte order, each once: a HAT-trie removes duplicates and
+ * sorts. */
 static int32_t sort_symbols(const unitok_spec *spec, sorted_pieces *ret, unitok_error *error)
 {
     int64_t n_bytes = 0, value = 0;

@@ -1,4 +1,11 @@
-/* normalize_plain.c - the fast path of normalization: its tables and the portable version */
+/* normalize_plain.c - the fast path of normalization: its tables and the portable version
+ *
+ *     kinds[byte]     what the first byte tells about a character (normalize_plain.h)
+ *     look_at_block   64 bytes → masks of the bytes to look up, and of spaces
+ *     RUN_PLAIN       the loop around it, the same for every instruction set
+ *
+ * The versions differ only in how they compute the masks. This one handles eight bytes in a
+ * word. */
 
 #include "text/normalize_plain_run.h"
 
@@ -6,15 +13,18 @@
 
 #define HIGH_BITS 0x8080808080808080
 
-/* Returns the highest bits of eight bytes as a mask, shifted left by `shift`. Once the bits are at 0,
- * 8, ..., 56, the multiplier 2^7 + 2^14 + ... + 2^56 moves the bit at 8 i to 56 + i, because it
+/* Returns the highest bits of eight bytes as a mask, shifted left by `shift`. Once the bits are at
+ * 0, 8, ..., 56, the multiplier 2^7 + 2^14 + ... + 2^56 moves the bit at 8 i to 56 + i, because it
  * contains 2^(56 - 7 i). No two products share a bit, so there is no carry into the top byte. */
 INLINE uint64_t mask_8(uint64_t word, int shift)
 {
     return ((word & HIGH_BITS) >> 7) * 0x0102040810204080 >> 56 << shift;
 }
 
-/* Adds the masks of eight bytes. */
+/* Adds the masks of eight bytes, whose first is bit k. The tests for leads and continuation bytes
+ * use the high bits of the word shifted by one to three: bit 7 of a byte is set in `two` if bits 7
+ * and 6 are, in `three` if bit 5 is set as well, and in three & word << 3 if bit 4 is. Bits that
+ * are shifted in from the byte below reach bit 2 at most. */
 INLINE void look_at_word(const plain_tables *t, const uint8_t *p, int k, masks *m, high_masks *h)
 {
     const uint8_t *kinds = t->kinds;
@@ -79,8 +89,8 @@ static int are_calm(const unitok_normalizer *n, int first, int count)
     return !(classes & ~CLASS_MORE);
 }
 
-/* Marks the characters that the fast path may remove as repeated spaces: ASCII characters that become
- * a space, and with which no longer item begins or ends. All others must be looked up. */
+/* Marks the characters that the fast path may remove as repeated spaces: ASCII characters that
+ * become a space, and with which no longer item begins or ends. All others must be looked up. */
 static void find_spaces(unitok_normalizer *n)
 {
     uint8_t *end = n->classes + sizeof n->classes, *class = n->classes, *own = &n->classes[' '];
@@ -92,7 +102,9 @@ static void find_spaces(unitok_normalizer *n)
     }
 }
 
-/* Whether the first byte of a character is not enough to tell that it is plain: see plain_tables. */
+/* Whether the first byte of a character is not enough to tell that it is plain: see plain_tables. A
+ * lead of two bytes stands for 64 characters and one of three bytes for 4,096, so it is plain only
+ * if all of them are. Leads of four bytes always need a look; such characters are rare. */
 static int needs_look(const unitok_normalizer *n, int byte)
 {
     if (byte == ' ' && n->plain.kinds[byte] & BYTE_SPACE) return 0;

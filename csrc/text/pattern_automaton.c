@@ -44,7 +44,9 @@ static int push_targets(determinizer *d, const pattern_op *o, int32_t *io_n)
 
 /* Appends the instructions reached from `op` without reading a character to the list that is being
  * built, using the stack from `bottom` on. Returns 1 if the list then ends with MATCH, after which
- * nothing matters; -1 after a failure. */
+ * nothing matters; -1 after a failure. The stack is popped in order of preference, and an
+ * instruction is listed at its first, most preferred place: `moved` drops later paths to it, as an
+ * engine would have tried the first one already. */
 static int follow(determinizer *d, int32_t bottom, int32_t op)
 {
     int32_t n = bottom;
@@ -64,7 +66,8 @@ static int follow(determinizer *d, int32_t bottom, int32_t op)
     return 0;
 }
 
-/* Whether the next character, or the end of the text (class n_classes), satisfies a set or assertion.
+/* Whether the next character, or the end of the text (class n_classes), satisfies a set or
+ * assertion.
  */
 static int is_satisfied(const determinizer *d, const pattern_op *o, int32_t class)
 {
@@ -72,9 +75,9 @@ static int is_satisfied(const determinizer *d, const pattern_op *o, int32_t clas
     return d->member[o->set * d->n_classes + class];
 }
 
-/* Walks from an instruction of a state's list with a character of this class, and appends to the list
- * of the next state. Sets *is_done once that list ends with MATCH. Returns 1 on reaching MATCH, -1
- * after a failure. */
+/* Walks from an instruction of a state's list with a character of this class, and appends to the
+ * list of the next state. Sets *is_done once that list ends with MATCH. Returns 1 on reaching
+ * MATCH, -1 after a failure. */
 static int step(determinizer *d, int32_t op, int32_t class, int *is_done)
 {
     int32_t n = 0;
@@ -126,7 +129,9 @@ static int32_t find_state(determinizer *d)
     return d->slots[slot];
 }
 
-/* Returns the cell for a state and a class, or -1 after a failure. */
+/* Returns the cell for a state and a class, or -1 after a failure. A new `walk` number makes all
+ * marks in `seen` and `moved` stale without clearing them. The instructions after a MATCH that is
+ * reached are less preferred than this match, so they are dropped. */
 static int32_t find_cell(determinizer *d, int64_t state, int32_t class)
 {
     int found = 0, is_done = 0;
@@ -137,6 +142,9 @@ static int32_t find_cell(determinizer *d, int64_t state, int32_t class)
     return next < 0 ? -1 : next | (found ? CELL_MATCH : 0);
 }
 
+/* State 0 is the empty list, STATE_DEAD, from which nothing is reached. State 1 is the list before
+ * the first character of an attempt. Each instruction has at most two successors, and is pushed at
+ * most once for each of them in each of two nested walks, which bounds the stack. */
 static int start(determinizer *d)
 {
     size_t n_ops = (size_t)d->program->n_ops;
@@ -159,6 +167,9 @@ static int start(determinizer *d)
     return first >= 0;
 }
 
+/* States are numbered as they are found, so the loop ends when no cell leads to a new one. Their
+ * number can be exponential in the size of the program; PATTERN_STATES_MAX and PATTERN_CELLS_MAX
+ * reject such patterns. */
 int pattern_determinize(pattern_build *b, const pattern_program *program, int32_t n_classes,
                         const uint8_t *member, pattern_automaton *ret)
 {

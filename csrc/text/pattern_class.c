@@ -5,7 +5,7 @@
  *     \p{Han}  \d  \x41  \n  \z   escapes: a set, a code point, or the end of the text
  *
  * The dialects agree on most of this syntax; the differences are decided here, by p->dialect. If
- * it is not certain which set the original engine would use, the syntax is rejected.(?i) is
+ * it is not certain which set the original engine would use, the syntax is rejected. (?i) is
  * supported for ASCII letters only.
  *
  * Functions return 0 after a failure. An escape fills *set or *code, as its kind (ESCAPE_) says. */

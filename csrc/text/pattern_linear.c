@@ -51,7 +51,9 @@ INLINE uint16_t cell_at(const pattern_automaton *a, int32_t state, int32_t class
     return a->next[state * a->n_columns + class];
 }
 
-/* Marks the states from which more than LATE_SHORT silent cells in a row are possible. */
+/* Marks the states from which more than LATE_SHORT silent cells in a row are possible. After round
+ * r, is_long tells whether r silent cells can lead to a state, not dead, from which the attempt can
+ * fail. */
 static int find_long(search *s)
 {
     const pattern_automaton *a = s->a;
@@ -178,6 +180,9 @@ static int start(search *s)
     return s->seen != NULL || pattern_no_memory(s->b);
 }
 
+/* The pairs of a long state and any state are a finite graph: each is pushed at most once for each
+ * mark, so the search takes at most n_long * n_states * 2 steps of n_columns cells, all charged to
+ * n_work. */
 int pattern_check_linear(pattern_build *b, pattern_automaton *a)
 {
     search s = {.b = b, .a = a};

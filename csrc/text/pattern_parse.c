@@ -3,7 +3,7 @@
  *     choice      sequence ( '|' sequence )*                    TREE_CHOICE
  *     sequence    ( atom quantifier? )*                         TREE_SEQUENCE
  *     quantifier  ( '*' | '+' | '?' | '{n,m}' ) ( '?' | '+' )?  TREE_REPEAT
- *     atom        '(' choice ')'   (?=…)   (?>…)                 the node of the choice; TREE_ASSERT
+ *     atom        '(' choice ')'   (?=…)   (?>…)                the node of the choice; TREE_ASSERT
  *                 '[' … ']'   '.'   a character or escape        TREE_SET
  *
  *     \p{L}+|'t     CHOICE ── REPEAT 1.. ── SET \p{L}
