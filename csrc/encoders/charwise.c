@@ -1,4 +1,13 @@
-/* charwise.c - builds and reads the double array of characters (charwise.h) */
+/* charwise.c - builds and reads the double array of characters (charwise.h)
+ *
+ *     1. count_chars     is the table useful, and how frequent is each character?
+ *     2. number_chars    frequent characters get small numbers
+ *     3. list_inners     the nodes with children, breadth first
+ *     4. place           a base for each of them (structures/double_array.h)
+ *     5. fill            write the nodes
+ *
+ * Small numbers for frequent characters put the children that most walks read close to their
+ * bases. */
 
 #include "encoders/charwise.h"
 

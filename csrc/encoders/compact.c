@@ -4,7 +4,9 @@
 
 #include "ground/alloc.h"
 
-/* Units and ids are in the same allocation, so one mem_free frees them all. */
+/* Units and ids are in the same allocation, so one mem_free frees them all. The field of a free
+ * unit matches no label, so a walk ends there. ids[] is indexed by unit, not by piece: a walk that
+ * ends knows the unit and needs no value. An entry without a piece is never read. */
 compact_trie *compact_new(const trie *t)
 {
     size_t n_bytes = sizeof(compact_trie) + (size_t)t->n_units * 6;

@@ -1,4 +1,8 @@
-/* long_pieces.c - builds the automaton of long_pieces.h and reads texts with it */
+/* long_pieces.c - builds the automaton of long_pieces.h and reads texts with it
+ *
+ * Building needs O(bytes of the long pieces); reading O(n_bytes), since each byte is read in at
+ * most two windows. Real vocabularies have no such pieces, so the code is kept simple rather than
+ * fast. */
 
 #include "encoders/long_pieces.h"
 
@@ -74,6 +78,8 @@ static int32_t fill_tables(long_pieces *p, const sorted_pieces *sorted, unitok_e
     return UNITOK_OK;
 }
 
+/* The double array gives its values to the sorted, reversed pieces: value k + 1 is the k-th of
+ * them, and ids[k] its id. */
 int32_t long_pieces_new(const uint8_t *pieces, const uint32_t *offsets, int64_t n_ids,
                         long_pieces **ret, unitok_error *error)
 {
@@ -111,9 +117,14 @@ void long_window_free(long_window *w)
 }
 
 /* Fills the window from `at` on. A piece that begins in it can extend max_piece_bytes - 1 bytes
- * past its end, so the bytes up to there are read too. A window is at least twice as long as the
- * longest piece, so on average every byte is read at most one and a half times. Returns 0 if
- * allocation fails. */
+ * past its end, so the bytes up to there are read too:
+ *
+ *     text      … │ at ........ window ........ end │ .. max_piece_bytes - 1 .. │ …
+ *     read        ◀─────────────────────────────────────────────────────────────┘ from the right
+ *     stored      ◀──── values ─────────────────────┘
+ *
+ * A window is at least twice as long as the longest piece, so on average every byte is read at most
+ * one and a half times. Returns 0 if allocation fails. */
 static int fill(const long_pieces *p, long_window *w, const uint8_t *text, int64_t n_bytes,
                 int64_t at)
 {

@@ -1,4 +1,16 @@
-/* nbest.c - finds the n best paths through a lattice, and draws n distinct random ones (nbest.h) */
+/* nbest.c - finds the n best paths through a lattice, and draws n distinct random ones (nbest.h)
+ *
+ *     1. add_nodes      every edge of the lattice becomes a node
+ *     2. sort_nodes     by end: the nodes that can precede a node are one slice
+ *     3. find_best      forward: the best path to each node (Viterbi), or sum_paths: their total
+ *     4. search         backward from the end, best first (A*): what find_best knows about the part
+ *                       before a hypothesis is exact, so paths are completed best first
+ *
+ *     text          p         i         e
+ *     nodes     start  p   pi     i   ie     e     end
+ *     hypothesis                      └ ie ──────▶ end         its priority: best(p) + score(ie)
+ *
+ * Hypotheses that share an ending share its records: each points to the one that it extends. */
 #include "encoders/nbest.h"
 
 #include <math.h>
@@ -114,6 +126,7 @@ INLINE int is_less(const nbest *s, int32_t a, int32_t b)
     return s->hypotheses[a].priority < s->hypotheses[b].priority;
 }
 
+/* libstdc++'s __push_heap: the new item rises past parents that are strictly less. */
 static void sift_up(nbest *s, int64_t hole, int32_t hypothesis)
 {
     for (int64_t parent; hole > 0; hole = parent) {

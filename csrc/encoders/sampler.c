@@ -1,4 +1,16 @@
-/* sampler.c - draws random paths through a lattice and computes its entropy (sampler.h) */
+/* sampler.c - draws random paths through a lattice and computes its entropy (sampler.h)
+ *
+ * A text is processed in windows, each of which begins and ends at a cut, so that windows are
+ * independent:
+ *
+ *     text      │ window: about WINDOW_BYTES │ window │ …
+ *               base     at      frontier    cut at or after stop_at
+ *     cells     0 … 0    sum     pending       0 …
+ *
+ * Positions before `at` are done, and their `back` stays for tracing; those from `at` to
+ * `frontier` have received some of their edges. If at == frontier, no edge crosses that position:
+ * it is a cut. The functions take_* add one edge and differ by mode; the walk over edges and
+ * windows is shared. */
 #include "encoders/sampler.h"
 
 #include <math.h>

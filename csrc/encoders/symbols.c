@@ -1,4 +1,13 @@
-/* symbols.c - builds the tables of symbols.h */
+/* symbols.c - builds the tables of symbols.h
+ *
+ * The characters come from a model file, which may have been made to slow lookups down: characters
+ * that all begin their search at one slot would make each lookup probe thousands of others. So a
+ * table is accepted only if no run of taken slots is longer than PROBING_RUN_MAX:
+ *
+ *     symbols_add       insert; if a character lands too far from its place, lay out again
+ *     lay_out_again     try the other factors of probing.h, then twice as many slots
+ *     symbols_settle    at the end: lay out again while a run is too long, for characters that are
+ *                       not in the table, whose lookups read to the end of a run */
 
 #include "encoders/symbols.h"
 

@@ -1,5 +1,15 @@
 /* unigram.c - builds Unigram models, and includes the Viterbi templates for float and double
- * (unigram_dp.h, unigram_follow.h) */
+ * (unigram_dp.h, unigram_follow.h)
+ *
+ * A model has one trie of its pieces. Three other structures find the same pieces faster; a model
+ * has at most one of them, chosen when it is built:
+ *
+ *     automaton    BytePiece: float64, bytes, every byte a piece          automaton.h
+ *     endings      float32, many pieces cross a space                     endings.h
+ *     charwise     float32, many pieces join Chinese or kana characters   charwise.h
+ *
+ * Values number the pieces that can match, 1..n_pieces in byte order. Tables are indexed by value
+ * while encoding, and by id where the sum over the tokens of a memo entry is formed. */
 
 #include "encoders/unigram.h"
 

@@ -1,4 +1,9 @@
-/* words.c - builds and runs character and word models (words.h) */
+/* words.c - builds and runs character and word models (words.h)
+ *
+ *     word model        " the cat"  →  " the" │ " cat"     one lookup in a table of strings each
+ *     character model   " the"      →  " " │ t │ h │ e     one lookup in a table of characters each
+ *
+ * Neither searches for a best path: a word or character that is not a piece is unknown. */
 
 #include "encoders/words.h"
 
@@ -59,6 +64,7 @@ void words_free(words *m)
     memset(m, 0, sizeof *m);
 }
 
+/* The caller has cut the text before every space, so the segment is one word. */
 int64_t words_segment(const words *m, const uint8_t *text, int64_t n_bytes, token *tokens)
 {
     int64_t k = string_table_find(&m->table, text, n_bytes);
@@ -69,7 +75,9 @@ int64_t words_segment(const words *m, const uint8_t *text, int64_t n_bytes, toke
 
 /* ------------------------------------------------------------------------------ Characters ---- */
 
-/* Symbol k + 1 is piece k. */
+/* Symbol k + 1 is piece k, and symbol 0 an unknown character. A NORMAL piece of several characters
+ * never matches, as in the reference, so only pieces that their first byte covers are added;
+ * user-defined pieces of any length match. */
 static int32_t fill_characters(const unitok_spec *spec, characters *m, uint8_t *take,
                                uint32_t *numbers, unitok_error *error)
 {

@@ -1,4 +1,7 @@
-/* common.h - fixed-width types, unaligned loads and compiler hints; every file includes it first */
+/* common.h - fixed-width types, unaligned loads and compiler hints; every file includes it first
+ *
+ * Compilers other than GCC, Clang and MSVC get portable C: hints that expand to nothing and loops
+ * instead of bit instructions, with the same results. */
 #pragma once
 
 #include <stddef.h>
@@ -34,6 +37,7 @@
 #define PREFETCH(p) ((void)(p))
 #endif
 
+/* Checks of invariants that hold for any input; tests are built with them, releases without. */
 #ifdef UNITOK_DEBUG
 #include <assert.h>
 #define ASSERT(condition) assert(condition)

@@ -1,4 +1,11 @@
-/* pages.c - the system calls behind pages.h */
+/* pages.c - the system calls behind pages.h
+ *
+ * All are hints, so failures are ignored. madvise requires addresses at page borders: huge pages
+ * are requested for those completely inside the memory, reading ahead for all that it touches.
+ *
+ *     memory                ├──────────────────────────────────┤
+ *     huge pages      │           │▒▒▒▒▒▒▒▒▒▒▒│▒▒▒▒▒▒▒▒▒▒▒│           │
+ *     read ahead      │▒▒▒▒▒▒▒▒▒▒▒│▒▒▒▒▒▒▒▒▒▒▒│▒▒▒▒▒▒▒▒▒▒▒│▒▒▒▒▒▒▒▒▒▒▒│ */
 
 #if defined(__linux__)
 #define _GNU_SOURCE /* madvise and RUSAGE_THREAD are not in ISO C */

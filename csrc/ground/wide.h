@@ -1,4 +1,5 @@
-/* wide.h - 128-bit products */
+/* wide.h - 128-bit products, for hashes modulo 2^61 - 1 and for scaling a hash to a range without a
+ * division */
 #pragma once
 
 #include "ground/common.h"
@@ -7,7 +8,15 @@
 #include <intrin.h>
 #endif
 
-/* The low half of a * b; *ret_high is the high half. */
+/* The low half of a * b; *ret_high is the high half. The portable version multiplies halves of 32
+ * bits; no sum overflows, because (2^32 - 1)^2 + 2 (2^32 - 1) < 2^64.
+ *
+ *                      a1  a0
+ *                  ×   b1  b0
+ *     ────────────────────────
+ *                   a0*b0           contributes its upper half to the next column
+ *           a1*b0 + a0*b1
+ *     a1*b1 */
 INLINE uint64_t multiply_wide(uint64_t a, uint64_t b, uint64_t *ret_high)
 {
 #if defined(__SIZEOF_INT128__)

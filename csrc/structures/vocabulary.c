@@ -1,4 +1,12 @@
-/* vocabulary.c - implements vocabulary.h */
+/* vocabulary.c - implements vocabulary.h
+ *
+ * A spec lists pieces in any order, with any ids. The rest of the library needs them in two orders:
+ *
+ *     spec        piece "the" "a" "he"   id 3 7 5
+ *     by bytes    a  he  the             for tries: vocabulary_sort, or a HAT-trie and its list
+ *     by id       - - - the - he - a     for decoding: vocabulary_by_id; other ids are empty
+ *
+ * Limits are checked first, so that sizes fit 32 bits in everything built later. */
 
 #include "structures/vocabulary.h"
 
@@ -76,7 +84,8 @@ static int is_same(const struct array_item *a, const struct array_item *b)
     return a->n_bytes == b->n_bytes && memcmp(a->key, b->key, a->n_bytes) == 0;
 }
 
-/* Copies the pieces in the order of `items`. */
+/* Copies the pieces in the order of `items`. Equal pieces are neighbours, so comparing each with
+ * the one before it finds all duplicates. */
 static int32_t put_sorted(const struct array_item *items, const int64_t *ids, int64_t n_bytes,
                           sorted_pieces *ret, unitok_error *error)
 {
@@ -114,7 +123,8 @@ int32_t vocabulary_sort(const uint8_t *data, const int64_t *offsets, const int64
     return status;
 }
 
-/* A counting sort: the ids are small numbers, and each has at most one piece. */
+/* A counting sort: the ids are small numbers, and each has at most one piece. Lengths are at least
+ * 1 (vocabulary_check), so a length of 0 means that no piece has used the id yet. */
 int32_t vocabulary_by_id(const unitok_spec *spec, int64_t n_ids, uint32_t *piece_offsets,
                          uint8_t *pieces, unitok_error *error)
 {

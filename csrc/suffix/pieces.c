@@ -83,7 +83,8 @@ static void settle_ties(pieces *p, const uint32_t *rank)
 }
 
 /* owner[] maps each symbol of the sorted text to its piece. It is needed only while the order is
- * read. */
+ * read. Each piece is followed by a separator, so a piece of n bytes owns n + 1 symbols, and the
+ * position of a symbol minus its piece's number is the position in `data`. */
 static int fill(pieces *p, const uint8_t *data, const int64_t *offsets, const uint8_t *drops_space,
                 int64_t n_pieces, const uint32_t *rank, const uint32_t *order, uint32_t *owner)
 {

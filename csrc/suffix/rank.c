@@ -1,4 +1,10 @@
-/* rank.c - replaces tokens with their ranks and counts them */
+/* rank.c - replaces tokens with their ranks and counts them
+ *
+ *     text      17  4  17  9           ids, overwritten by ranks
+ *     rank      [4] = 2  [9] = 0  [17] = 1
+ *     counts    1  2  1                by rank: the sizes of the buckets of the suffix array
+ *
+ * Callers pass one part of the text at a time; counts add up. */
 
 #include "ground/common.h"
 #include "unitok_search.h"

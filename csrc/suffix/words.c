@@ -1,5 +1,15 @@
 /* words.c - counts words in ranges of an index, narrows intervals of its suffix array of words, and
- * searches linearly for words with gaps between them */
+ * searches linearly for words with gaps between them
+ *
+ * An index numbers its words; 0 ends a document. A search for words without gaps narrows an
+ * interval of the suffix array by one word after the other; gaps are searched for in the text:
+ *
+ *     query     place 0: "new"   0 to 2 other words   place 1: "york" or "jersey"
+ *     words     … 8  17  4  8  9  0 …           8 is "new", 9 is "york", 0 is the end of a document
+ *     match             └────┘                  from 8 to 9; no other word is between them
+ *
+ * Words, suffix arrays and tables are files, so every entry is checked before it is used as an
+ * index; a wrong one makes a function return 0 or -1, and the caller reports a damaged index. */
 
 #include <string.h>
 
@@ -19,7 +29,8 @@ int32_t unitok_words_count(const uint32_t *words, const int64_t *begins, const i
 }
 
 /* Returns the first suffix in [lo, hi) whose word at `depth` is at least `word`; hi if there is
- * none; -1 if a suffix begins past the end of the words. */
+ * none; -1 if a suffix begins past the end of the words. The end of the words counts as word 0, the
+ * smallest, as it does when suffixes are sorted. */
 static int64_t lower_bound(const uint32_t *words, const uint32_t *sa, int64_t n, int64_t depth,
                            int64_t word, int64_t lo, int64_t hi)
 {
@@ -48,7 +59,15 @@ int32_t unitok_words_narrow(const uint32_t *words, const uint32_t *sa, int64_t n
 
 /* Returns the number of words in the shortest match that begins at words[0], or 0 if there is none.
  * For each place in turn, computes the distances from words[0] at which a match of the places up to
- * that one can end. */
+ * that one can end:
+ *
+ *     words       new  x  york  y  york            query: new, 0 to 3 other words, york
+ *     place 0      1   0   0    0   0              is_end before the loop: distance 0
+ *     place 1      0   0   1    0   1              both can end a match; the first is shortest
+ *
+ * A greedy choice of the nearest word for each place would miss matches, since a later place may
+ * need a farther one. Takes O(places * span * gap) in the worst case, all of them bounded by
+ * constants. */
 static int32_t shortest(const uint32_t *words, int32_t n, const unitok_words_query *query)
 {
     uint8_t is_end[UNITOK_WORDS_MAX_SPAN] = {1};
@@ -76,6 +95,8 @@ static int32_t shortest(const uint32_t *words, int32_t n, const unitok_words_que
     return low + 1;
 }
 
+/* Only positions whose word can be at place 0 are examined; `first` rejects the others with one
+ * bit, in a table small enough for the cache. A match cannot cross the end of its document. */
 int64_t unitok_words_find(const uint32_t *words, int64_t n, const unitok_words_query *query,
                           int64_t end, int64_t *io_at, int64_t *begins, int64_t *ends,
                           int64_t capacity)
