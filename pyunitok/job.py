@@ -64,11 +64,12 @@ def tokenize(
                       OUT.errors.jsonl; "skip-file" also skips and lists damaged files
     metadata          keep each document's file, line and JSON fields in OUT.meta.jsonl.zst
     verify            decode each block and compare it with its text
-    shard             (i, n): only the i-th of n contiguous ranges of the inputs, into OUT.i-of-n; see run.merge
+    shard             (i, n): tokenize only the i-th of n contiguous ranges of the inputs, into OUT.i-of-n; see
+                      run.merge
     ray               run on the Ray cluster at this address, "auto" or "local"; each task reads `unit_bytes` of the
                       inputs; keep_parts: leave the parts in OUT.parts
     format            write another tool's files (see export.FORMATS), named after OUT, with format_options (see
-                      export.Options); copy: do not link; keep_tokens: keep OUT and OUT.ends too
+                      export.Options); copy: copy instead of linking; keep_tokens: keep OUT and OUT.ends too
     overwrite         start over, and replace OUT if it exists
     verify_resume     when resuming, verify the hashes of everything written, not only of the last 64 MiB of each file
     spool             the local folder for OUT if OUT is a URL; by default in the system's temporary folder

@@ -374,7 +374,7 @@ def test_decode_batch(tok: Tokenizer) -> None:
         tok.decode_batch([[255]])
     with pytest.raises(IdError, match="sequence 1: id 70000 at position 1"):
         tok.decode_batch([[97], [98, 70000]])
-    with pytest.raises(TypeError, match=r"sequence 0: .*position 1 holds str"):
+    with pytest.raises(TypeError, match=r"sequence 0: .*position 1 is of type str"):
         tok.decode_batch([[97, "b"]])  # type: ignore[list-item]
 
 

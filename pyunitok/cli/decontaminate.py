@@ -60,7 +60,7 @@ def _parse_limit(text: str) -> int:
     "-n", "--length", "n", type=click.IntRange(1), default=13, show_default=True, help="Number of units in an n-gram."
 )
 @click.option(
-    "--min-units", type=click.IntRange(1), help="Minimum size of items compared in full; by default, 8 or n if less."
+    "--min-units", type=click.IntRange(1), help="Minimum size of items compared in full; by default, 8, or n if n < 8."
 )
 @click.option(
     "--min-share", type=click.FloatRange(0, 1), default=0.0, show_default=True,

@@ -42,7 +42,8 @@ REPEATS = ("min_bytes", "min_words", "keep", "cut", "max_share", "min_left", "do
               help="Find repeats on a Ray cluster whose machines share the temporary files.")  # fmt: skip
 @running_options
 @click.option("--min-bytes", type=SIZE, metavar="N", help="Minimum size of a repeat. Default: 100.")
-@click.option("--min-words", type=click.IntRange(1), metavar="N", help="Minimum size in words, compared byte by byte.")
+@click.option("--min-words", type=click.IntRange(1), metavar="N",
+              help="Minimum size of a repeat in words, which must match byte for byte.")  # fmt: skip
 @click.option("--keep", type=click.Choice(KEEP), default="first", show_default=True,
               help="Keep the first copy, or remove all copies.")  # fmt: skip
 @click.option("--against", metavar="OTHER", multiple=True,

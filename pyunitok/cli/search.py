@@ -35,7 +35,7 @@ SECTIONS = {
     "Queries without TEXT": "all-of within ngrams min-count overlap window unit spans span-bytes normalize",
     "Words (requires index --words)": SECTION,
     "Fields (requires index --fields)": FIELD_SECTION,
-    "Statistics of words": STATISTIC_SECTION,
+    "Word statistics": STATISTIC_SECTION,
 }
 
 

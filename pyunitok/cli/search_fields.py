@@ -1,4 +1,4 @@
-"""Answers the queries of the `search` command about fields of documents."""
+"""Answers the document-field queries of the `search` command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers the queries of the `search` command about words."""
+"""Answers the word queries of the `search` command."""
 
 from __future__ import annotations
 

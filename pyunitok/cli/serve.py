@@ -51,7 +51,7 @@ def serve(folder: str, host: str, port: int, allow_host: tuple[str, ...], model:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((host, port))
-            listening.listen()  # before the address is printed, so that a script may connect at once
+            listening.listen()  # before the address is printed, so that a script can connect immediately
         except OSError as error:
             raise click.ClickException(f"{host}:{port}: {error.strerror}; choose another --port or --host") from error
         shown = f"[{host}]" if ":" in host else host

@@ -21,7 +21,7 @@ from pyunitok.index.trace import trace as traced
 @click.option(
     "--span-bytes", type=click.IntRange(1), default=24, show_default=True, help="Minimum length of a span in bytes."
 )
-@click.option("--part-words", is_flag=True, help="Spans may begin and end inside a word.")
+@click.option("--part-words", is_flag=True, help="Allow spans to begin and end inside a word.")
 @click.option(
     "--normalize", is_flag=True,
     help="Compare words, ignoring case and everything between words. Requires index --words.",
@@ -68,7 +68,8 @@ def trace(
     _show(index, found)
     sys.stdout.flush()
     kept = "" if found.n_found == len(found.spans) else f"; the rarest {len(found.spans)} are shown"
-    click.echo(f"{count(found.n_found, 'span')}{kept}{', perhaps incomplete' if found.approx else ''}", err=True)
+    doubt = "; some may be missing or too short" if found.approx else ""
+    click.echo(f"{count(found.n_found, 'span')}{kept}{doubt}", err=True)
 
 
 def _show(index: Any, found: Trace) -> None:

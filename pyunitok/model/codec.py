@@ -72,7 +72,7 @@ class Codec:
 
     @cached_property
     def carries_state(self) -> bool:
-        """Whether encoding a part of a document depends on the part before it. With a pattern, it does not."""
+        """Whether encoding a part of a document depends on the part before it; always False with a pattern."""
         return self.model.kind.carries_state and not self.model.info.flags & library.MODEL_FLAGS["pattern"]
 
     @cached_property
@@ -108,7 +108,7 @@ class Codec:
         return ids
 
     def normalize(self, data: bytes) -> str:
-        """The text after the normalization that encoding begins with."""
+        """The text after normalization, the first step of encoding."""
         if self.rules is not None:
             return self.rules.normalize(utf8.replaced(data))
         if self.is_nfc:
@@ -163,7 +163,7 @@ class Codec:
         self, ids: Ids, offsets: Offsets, *, drop_last: bool = False, separator: bytes = b""
     ) -> tuple[Bytes, Offsets]:
         """Like c_model.Model.decode_batch, for any model. If decodes_whole, documents must be complete."""
-        if ids.dtype != self.model.dtype:  # a file of uint32 may hold the ids of a uint16 model
+        if ids.dtype != self.model.dtype:  # a file of uint32 may contain the ids of a uint16 model
             ids = as_ids(ids, self.model.dtype)
         if self.rules is None and self.about.denormalization is None:
             return self.model.decode_batch(ids, offsets, drop_last=drop_last, separator=separator)

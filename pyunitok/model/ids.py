@@ -37,7 +37,7 @@ def _array_of(ids: Iterable[int]) -> np.ndarray[Any, Any]:
     except TypeError:
         position = next(k for k, item in enumerate(items) if not _is_integer(item))
         held = type(items[position]).__name__
-        raise TypeError(f"ids must be integers; position {position} holds {held}") from None
+        raise TypeError(f"ids must be integers, but the item at position {position} is of type {held}") from None
 
 
 def _is_integer(item: object) -> bool:

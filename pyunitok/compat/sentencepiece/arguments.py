@@ -80,7 +80,9 @@ def check_ids(ids: Offsets, n_pieces: int) -> None:
     """Raises IndexError for an id that is not in the model."""
     wrong = np.flatnonzero((ids < 0) | (ids >= n_pieces))
     if len(wrong):
-        raise IndexError(f"piece id is out of range: {ids[wrong[0]]} at position {wrong[0]}, of {n_pieces} pieces")
+        raise IndexError(
+            f"piece id is out of range: {ids[wrong[0]]} at position {wrong[0]}; the model has {n_pieces} pieces"
+        )
 
 
 def number(value: Any, name: str) -> int:

@@ -16,7 +16,9 @@ def load_tiktoken_bpe(tiktoken_bpe_file: str | os.PathLike[str], expected_hash: 
     names a bad line."""
     data = Path(tiktoken_bpe_file).read_bytes()
     if expected_hash and hashlib.sha256(data).hexdigest() != expected_hash:
-        raise ValueError(f"{tiktoken_bpe_file}: its SHA-256 is not {expected_hash}; it is damaged or the wrong file")
+        raise ValueError(
+            f"{tiktoken_bpe_file}: its SHA-256 is not {expected_hash}; the file is damaged, or is a different one"
+        )
     return tiktoken.parse(data, os.fspath(tiktoken_bpe_file))
 
 

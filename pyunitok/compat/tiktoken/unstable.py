@@ -85,7 +85,7 @@ class Unstable:
         return self._encode(data)
 
     def _up_to(self, tokens: list[int], n_bytes: int) -> tuple[int, ...]:
-        """The fewest first tokens that together have at least n_bytes bytes."""
+        """The shortest prefix of the tokens that spells at least n_bytes bytes; all tokens if none does."""
         for n, token in enumerate(tokens, 1):
             n_bytes -= len(self._decoder[token])
             if n_bytes <= 0:
