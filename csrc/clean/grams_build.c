@@ -44,8 +44,7 @@ void unitok_grams_get_info(const unitok_grams *grams, unitok_grams_info *ret)
                         (INT64_C(8) << grams->filter_bits) + grams->n_repeats_capacity * 8;
 }
 
-/* ---------------------------------------------------------------------------------- Numbers
- * ---- */
+/* --------------------------------------------------------------------------------- Numbers ---- */
 
 /* Maps hashes to numbers of words while words are collected; slots hold a number + 1, and 0 is a
  * free slot. Open addressing with linear probing, at most half full. The table is freed when all
@@ -140,8 +139,7 @@ static int add_words(unitok_grams *grams, numbering *numbers, const uint8_t *tex
     return 1;
 }
 
-/* ------------------------------------------------------------------------------------ Slots
- * ---- */
+/* ----------------------------------------------------------------------------------- Slots ---- */
 
 /* The same value as documents have for this unit (grams_find.c), or no n-gram would ever be
  * found. */
@@ -247,8 +245,7 @@ static int build_slots(unitok_grams *grams, const int64_t *starts, int64_t n_ite
     return 1;
 }
 
-/* ----------------------------------------------------------------------------------- Public
- * ---- */
+/* ---------------------------------------------------------------------------------- Public ---- */
 
 static int32_t check_sizes(int64_t n, int64_t min_units, unitok_error *error)
 {

@@ -14,8 +14,7 @@
 #include "clean/anchors.h"
 #include "ground/utf8.h"
 
-/* ---------------------------------------------------------------------------------- Compare
- * ---- */
+/* --------------------------------------------------------------------------------- Compare ---- */
 
 typedef struct document {
     int64_t begin;
@@ -107,8 +106,7 @@ void unitok_anchors_verify(const unitok_anchors *anchors, int32_t kind, const ui
     *ret_n = n_ranges;
 }
 
-/* ------------------------------------------------------------------------------------ Shrink
- * ---- */
+/* ---------------------------------------------------------------------------------- Shrink ---- */
 
 /* The beginning of the character that contains text[i]; an invalid byte is a character. A character
  * has at most four bytes, so three steps back are enough. */
