@@ -94,7 +94,7 @@ def test_only_the_c_package_uses_the_c_library(root, name, text, is_right):
 
 def test_private_names_stay_in_their_package(root):
     _package(root, {"model/a.py": "x._codec = 1", "model/b.py": "x._codec", "run/a.py": "x._replace()\nx._codec"})
-    assert list(order.private_uses()) == ["pyunitok/run/a.py:2: _codec is private to another room"]
+    assert list(order.private_uses()) == ["pyunitok/run/a.py:2: _codec is private to another folder"]
 
 
 def test_headers_stay_short(root):

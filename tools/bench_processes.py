@@ -21,7 +21,7 @@ def command() -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """An environment in which children import this pyunitok and write bytecode, which an installed package has."""
+    """An environment in which children import this pyunitok and write bytecode, because an installed package has it."""
     import pyunitok
 
     path = {"PYTHONPATH": str(Path(pyunitok.__file__).parent.parent)}

@@ -30,7 +30,7 @@ BILLION, MILLION, SAMPLE, TRACED = 10**9, 10**6, 100_000, 500
 FOLDED = WordOptions(ignore_case=True)
 WILD = WordOptions(ignore_case=True, wildcards=True)
 REGEX = WordOptions(ignore_case=True, regex=True)
-PHRASES = {  # query: (options, the same as a pattern of folded words, each followed by a space)
+PHRASES = {  # query: (options, an equivalent pattern over folded words, each followed by a space)
     "of the": (FOLDED, "of the "), "as well as the": (FOLDED, "as well as the "),
     "*ing": (WILD, r"\S*ing "), "un*ed of": (WILD, r"un\S*ed of "), "*ou*": (WILD, r"\S*ou\S* "),
     "[a-z]+ing": (REGEX, "[a-z]+ing "), "walk(s|ed|ing)?": (REGEX, "walk(s|ed|ing)? "),

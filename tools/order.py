@@ -218,7 +218,7 @@ def private_uses() -> Iterator[str]:
                 rooms[name].add(where.parts[1])
     for where, line, name in uses:
         if re.match(r"_(?!_|make$|fields$|replace$)", name) and rooms[name] and where.parts[1] not in rooms[name]:
-            yield f"{where}:{line}: {name} is private to another room"
+            yield f"{where}:{line}: {name} is private to another folder"
 
 
 def long_headers() -> Iterator[str]:

@@ -136,7 +136,7 @@ class ParquetFileWriter:
         return {N_ROWS: (6, self._n_rows), ROW_GROUPS: (9, (12, self._groups))}
 
     def _file_of(self, table: Any) -> tuple[bytes, Struct]:
-        """The pages and the footer of a file with these rows in one row group, or in none if there are no rows."""
+        """The pages and the footer of a file with these rows in one row group; without row groups if there are none."""
         import pyarrow.parquet
 
         for k, column in enumerate(table.columns):

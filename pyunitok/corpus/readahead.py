@@ -98,7 +98,7 @@ class ReadAhead:
         self._next = first
         self._opening: int | None = None
         self._streams: dict[int, ReadAheadStream] = {}
-        self._failures: dict[int, BaseException] = {}  # errors in opening streams, raised when the reader takes them
+        self._failures: dict[int, BaseException] = {}  # by stream, the error in opening it, which take() raises
 
     def claim(self) -> Task | None:
         """A task for an idle thread, or None. Call this with the lock held, but run the task without it."""
@@ -355,7 +355,7 @@ def spare_buffer(spare: list[bytearray], n_bytes: int) -> bytearray:
     """A spare buffer of at least n_bytes, or a new one. Reuse matters: page faults in a new buffer take half as long as
     decompression.
 
-    A spare buffer that is too small is dropped, so that a buffer of a size in use replaces it.
+    A spare buffer that is too small is dropped, so that buffers of the sizes in use replace it.
     """
     try:
         buffer = spare.pop()

@@ -234,8 +234,8 @@ class Workers(Generic[T]):
         )  # fmt: skip
 
     def _take_turn(self) -> int | None:
-        """Wait for the reading turn, decompressing ahead meanwhile. Returns the number of the block to fill; None at
-        the end."""
+        """Wait for the reading turn, and decompress ahead while waiting. Returns the number of the block to fill; None
+        at the end."""
         while True:
             with self._changed:
                 if self._stop:

@@ -280,7 +280,7 @@ class _Corpus:
     # ---------------------------------------------------------------------------------------------------- dropping ---
 
     def write_kept(self, output: Output, inputs: list[InputRecord]) -> list[InputRecord]:
-        """Write the tokens that are in no later window, and the document ends. Returns the input records, updated to
+        """Write the tokens outside later windows, and the document ends. Returns the input records, updated to
         the tokens and bytes of text that remain."""
         dropped, left = self._dropped(), _Left(output, inputs)
         for number, (begin, end) in enumerate(pairwise(self.starts)):

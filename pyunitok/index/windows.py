@@ -40,7 +40,7 @@ class RepeatedWindows:
 
     ids       the tokens of all documents: a memory map
     ends      int64[documents]: the end of each document in `ids`, ascending
-    n_after   the number of tokens at the end of each document that belong to no window
+    n_after   the number of tokens at the end of each document that do not belong to any window
     on_share  called with the completed share, 0 to 1
     """
 

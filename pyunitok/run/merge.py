@@ -225,7 +225,7 @@ def _fixed_options(manifest: Manifest) -> dict[str, Any]:
 
 
 def _check_changes(parts: Sequence[Part]) -> None:
-    """Raise OutputError if the options of the whole run might have changed a shard's output; see changes.py."""
+    """Raise OutputError if the options of the complete run might have changed a shard's output; see changes.py."""
     options = changes.common([part.manifest.run or {} for part in parts])
     for part in parts:
         if not part.manifest.run:

@@ -257,7 +257,7 @@ class Output:
             self._wait()
 
     def roll_back(self, sizes: dict[str, int], progress: dict[str, Any]) -> None:
-        """Truncate each file to the given size. A run killed meanwhile resumes from the old or the new state."""
+        """Truncate each file to the given size. If the run is killed here, it resumes from the old or the new state."""
         self._wait()
         states = {suffix: file.state_at(sizes[suffix]) for suffix, file in self.files.items()}
         for file in self.files.values():

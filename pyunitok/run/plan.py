@@ -123,13 +123,13 @@ class Plan:
     def check(self) -> None:
         """Check everything that can be checked before anything is written.
 
-        Raises OutputError if the model's ids do not fit the dtype, OptionError if the eod id does not fit or the model
+        Raises OutputError if the model's ids do not fit in the dtype, OptionError if the eod id does not, or if the model
         does not support this sampling, LimitError if max_memory_bytes is too low.
         """
         largest = 256**self.id_bytes - 1
         if self.tokenizer.vocab_size - 1 > largest:
             raise OutputError(
-                f"the ids of {self.tokenizer.name} go up to {self.tokenizer.vocab_size - 1} and do not fit"
+                f"the ids of {self.tokenizer.name} go up to {self.tokenizer.vocab_size - 1} and do not fit in"
                 f" uint{8 * self.id_bytes}; omit --dtype or use --dtype uint32"
             )
         largest = min(largest, 256 ** int(self.tokenizer.codec.model.info.id_bytes) - 1)

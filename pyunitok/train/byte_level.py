@@ -67,7 +67,7 @@ def prepare(specs: Specs) -> None:
 
 
 def controls(specs: Specs) -> list[bytes]:
-    """The control symbols, to which no text is encoded, in the order of their ids."""
+    """The control symbols, which encoding never produces, in the order of their ids."""
     return list(dict.fromkeys([END_OF_TEXT, *specs.trainer.control_symbols]))
 
 

@@ -20,7 +20,7 @@ from pyunitok.errors import TrainingError
 # overfit: with 2 instead of 15, 16,000 pieces trained on 4 MB of code need 3 % more tokens on unseen code, and 0.7 %
 # more on mixed text. With 20, Chinese needs 0.3 % more tokens than with sentencepiece's seeds.
 MIN_LEAF = 15
-PREPARING = 10  # the share of the total time, in per cent
+PREPARING = 10  # the share of the total time, in percent
 
 Progress = Callable[[str, int, int], None]
 

@@ -45,7 +45,7 @@ class TextSource(Protocol):
         """All documents in order, in this thread."""
 
     def feed(self, counter: Adder, progress: Progress, threads: int = 1) -> None:
-        """Count all documents. threads: ignored by sources that have threads of their own."""
+        """Count all documents. threads: ignored by sources that start their own threads."""
 
     @property
     def may_reread(self) -> bool:

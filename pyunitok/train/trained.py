@@ -46,8 +46,8 @@ class MeasuredSize:
 
 @dataclass(frozen=True)
 class InSample:
-    """Statistics of the sample under the model. n_unknown: the number of characters that are in no piece; counts: how
-    often each id occurs."""
+    """Statistics of the sample under the model. n_unknown: the number of characters that are not in any piece; counts:
+    how often each id occurs."""
 
     n_bytes: int
     n_tokens: int
@@ -66,7 +66,7 @@ class Trained:
     sizes    intermediate vocabularies, if training measured any on its text
     n_bytes  the size of the text that was trained on
     sample   texts to measure density on: held out from training if possible
-    normalize     normalizes a line; None for byte-level models, to which no character is unknown
+    normalize     normalizes a line; None for byte-level models, which have no unknown characters
     first_merges  BPE: returns the model after the first n merges, which a smaller vocab_size would give
     n_merges      BPE: the number of merges
     """
@@ -142,7 +142,7 @@ class Trained:
     def all_phases(self) -> list[Phase]:
         """The phases and their sum."""
         seconds, peak = sum(p.seconds for p in self.phases), max((p.peak_bytes for p in self.phases), default=0)
-        return [*self.phases, Phase("in all", seconds, peak)]
+        return [*self.phases, Phase("total", seconds, peak)]
 
     def _unknown_shares(self) -> str:
         """The shares of unknown characters and tokens; empty for byte-level models, which have none."""
@@ -165,7 +165,7 @@ def _best_sizes(sizes: list[MeasuredSize]) -> list[MeasuredSize]:
 
 
 def _unknown(normalize: Callable[[bytes], bytes], sample: Sequence[bytes], pieces: Sequence[bytes]) -> tuple[int, int]:
-    """(number of characters in the normalized sample, number of these characters that are in no piece)."""
+    """(number of characters in the normalized sample, number of these characters that are not in any piece)."""
     text = b"".join(normalize(line) for item in sample for line in item.split(b"\n")).decode("utf-8", "replace")
     known = set(b" ".join(pieces).decode("utf-8", "ignore"))
     characters, counts = np.unique(np.array(list(text), "U1"), return_counts=True)
