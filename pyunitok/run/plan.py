@@ -123,8 +123,8 @@ class Plan:
     def check(self) -> None:
         """Check everything that can be checked before anything is written.
 
-        Raises OutputError if the model's ids do not fit in the dtype, OptionError if the eod id does not, or if the model
-        does not support this sampling, LimitError if max_memory_bytes is too low.
+        Raises OutputError if the model's ids do not fit in the dtype, OptionError if the eod id does not fit or the
+        model does not support this sampling, LimitError if max_memory_bytes is too low.
         """
         largest = 256**self.id_bytes - 1
         if self.tokenizer.vocab_size - 1 > largest:
