@@ -26,7 +26,7 @@ MIN_TOKENS = 64  # the minimum number of tokens read to find words
 
 @dataclass(frozen=True)
 class WordCount:
-    """A word, or several words separated by spaces, and how often it occurs. share is a share of all words."""
+    """A word, or several words separated by spaces, with its count. share is count / WordCounts.total."""
 
     text: str
     count: int

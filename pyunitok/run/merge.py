@@ -157,7 +157,7 @@ def open_part(path: Path, out: Path) -> Part:
     part = Part(path, Manifest.read(manifest_path), metadata_path(path).exists())
     part.manifest.check_sizes(path)
     if part.manifest.hash.get("chunk_bytes") != HASH_CHUNK_BYTES:
-        raise OutputError(f"{manifest_path}: the hash chunks do not have {HASH_CHUNK_BYTES} bytes")
+        raise OutputError(f"{manifest_path}: the hashes are not those of chunks of {HASH_CHUNK_BYTES} bytes")
     return part
 
 

@@ -57,7 +57,7 @@ class BytePieceOptions:
     def __post_init__(self) -> None:
         check(options_of(type(self)), vars(self))
         if not self.max_vocab_size:
-            raise OptionError("vocab_size must be one number or several")
+            raise OptionError("vocab_size must be a number or a non-empty list of numbers")
         if min(self.max_vocab_size) < MIN_VOCAB_SIZE:
             size = min(self.max_vocab_size)
             raise OptionError(f"vocab_size is {size}; it must be at least {MIN_VOCAB_SIZE}: all bytes are pieces")
