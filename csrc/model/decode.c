@@ -56,7 +56,10 @@ static int64_t decode_pieces(const unitok_model *m, const void *ids, int64_t beg
 /* Decodes as SentencePieceProcessor::Decode does: removes a space symbol at the very beginning,
  * hides control symbols, and turns byte pieces into their bytes. Unlike Decode, it keeps invalid
  * UTF-8, which the caller can replace with U+FFFD. The start of the document ends when n > 0: once
- * something has been written, no space is removed. */
+ * something has been written, no space is removed.
+ *
+ *     pieces     <s>   ▁the   ▁co   <0x6F>  p   </s>
+ *     bytes            the    ␣co   o       p */
 static int64_t decode_text(const unitok_model *m, const void *ids, int64_t begin, int64_t end,
                            uint8_t *out)
 {

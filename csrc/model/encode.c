@@ -3,7 +3,14 @@
  * A batch is encoded document by document. A document can be shared between batches: the first
  * document of a batch may continue the last one of the previous batch (OPEN_START), and the last
  * may be continued in the next batch (OPEN_END). Only these two need a state, and the documents
- * between them are encoded without one. */
+ * between them are encoded without one:
+ *
+ *     batch 0     a, the beginning of b          OPEN_END
+ *     batch 1     more of b                      OPEN_START and OPEN_END
+ *     batch 2     the end of b, c, d             OPEN_START
+ *
+ * The caller divides a document only where unitok_split allows it, so the ids are those of the
+ * document in one batch. */
 
 #include "ground/error.h"
 #include "ground/packed.h"

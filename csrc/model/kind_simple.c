@@ -1,7 +1,10 @@
 /* kind_simple.c - SentencePiece's character and word models
  *
  * In these models a token is a character or a word, so encoding is only a lookup. Neither has a
- * special path: the memo and the walk are sufficient. */
+ * special path: the memo and the walk are sufficient.
+ *
+ * This file connects encoders/words.c, which knows neither documents nor byte fallback, to the rest
+ * of the library; it is the shortest example of what a kind must provide (kind.h). */
 
 #include "encoders/words.h"
 
@@ -72,7 +75,9 @@ static void free_words(unitok_model *m)
     m->state = NULL;
 }
 
-/* All pieces are converted, because words_new itself leaves out those that cannot match. */
+/* All pieces are converted, because words_new itself leaves out those that cannot match. The cuts
+ * are made before spaces (cut_flags below), so they are useless if a space is a U+2581 of three
+ * bytes: such a model encodes each document in one piece. */
 static int32_t build_words(unitok_model *m, unitok_error *error)
 {
     text_pieces pieces;

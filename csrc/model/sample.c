@@ -7,7 +7,13 @@
  *
  *     unitok_nbest           the n best paths, best first
  *     unitok_sample_paths    n random paths, drawn independently or all distinct
- *     unitok_entropy         the entropy of the distribution over all paths, without drawing any */
+ *     unitok_entropy         the entropy of the distribution over all paths, without drawing any
+ *
+ * All begin with open_lattice and end with close_lattice:
+ *
+ *     text ──document_open──▶ normalized text ──search or draw──▶ tokens ──spans_of_tokens──▶ spans
+ *
+ * Tokens refer to the normalized text, spans to the caller's. */
 
 #include "model/sample.h"
 

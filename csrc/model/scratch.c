@@ -52,6 +52,9 @@ static int memo_new(const id_width *width, int bits, int long_bits, memo *ret)
     return 1;
 }
 
+/* Models with a pattern begin with a small memo, since a scratch for a short text should be cheap,
+ * and change to the large one after MEMO_SMALL_MISSES misses. Called between chunks, when no
+ * pointer into the memo is held. */
 void scratch_grow_memo(unitok_scratch *s)
 {
     const id_width *width = s->model->width;

@@ -90,7 +90,11 @@ INLINE int place_met(pair_counter *counter, const met_pair *met)
 /* Calls `met` for the pairs at the next slots, each AHEAD pairs after its slot of the table was
  * prefetched: the table is far larger than the caches, and otherwise every pair would wait for
  * memory. A unit ends with a 0, which is not a symbol, so no pair crosses units. The pairs that are
- * still waiting when the work is done are passed to `met` before the function returns. */
+ * still waiting when the work is done are passed to `met` before the function returns.
+ *
+ *     pairs      … │ p - 16: due, passed to met │ … waiting[AHEAD] … │ p: prefetched
+ *
+ * Step 3 must see the pairs in text order, and does, because the ring is first in, first out. */
 INLINE int walk(pair_counter *counter, const bpe_state *state, int64_t work,
                 int (*met)(pair_counter *, const met_pair *))
 {

@@ -1,5 +1,10 @@
 /* bpe_heap.c - a heap with four children per node, which has half the levels of a binary heap, and
- * so half the cache misses: see bpe_heap.h */
+ * so half the cache misses: see bpe_heap.h
+ *
+ *     entries    | 0 | 1 2 3 4 | 5 6 7 8 | 9 10 11 12 | …    the children of k: 4 k + 1 to 4 k + 4
+ *
+ * The order is total, so the merges depend neither on the order in which pairs were pushed nor on
+ * the number of threads. */
 
 #include "train/bpe_heap.h"
 

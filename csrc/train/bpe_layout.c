@@ -2,7 +2,13 @@
  *
  * All slots are ordered by descending count. Each worker first sorts its own units and counts the
  * slots that it needs on each level, so joining merges short lists, and afterwards the workers
- * write to disjoint slots. */
+ * write to disjoint slots.
+ *
+ *     worker 0     "the" 9   "cat" 2      level 9: 4 slots, level 2: 4 slots (3 and a 0)
+ *     worker 1     "a" 9                   level 9: 2 slots
+ *     slots        0 │ t h e 0 │ a 0 │ c a t 0 │ 0
+ *                      level 9         level 2           each worker writes its own units
+ */
 
 #include "train/bpe_layout.h"
 
@@ -60,7 +66,9 @@ static int start(bpe_layout *layout, layout_share *share)
     return share->order != NULL;
 }
 
-/* Removes units with a count of 0 from the end of the share. */
+/* Counts slots instead of writing them, because the beginning of a level is known only when all
+ * workers have measured theirs. Removes units with a count of 0 from the end of the share. `work`
+ * also charges 8 bytes per unit, so that many short units cannot make a call long. */
 int layout_measure(bpe_layout *layout, int k, int64_t work, int64_t *ret_unit)
 {
     layout_share *share = &layout->shares[k];

@@ -32,7 +32,8 @@
 static int is_space(uint8_t byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); }
 
 /* Whether a piece of at least two bytes consists of complete characters, or is the beginning or the
- * end of one character. Single bytes are always pieces. */
+ * end of one character. Single bytes are always pieces. Other strings, such as the end of one
+ * character and the beginning of the next, are never pieces. */
 static int is_complete_or_part(const uint8_t *piece, int64_t n_bytes)
 {
     if (utf8_is_valid(piece, n_bytes)) return 1;
@@ -56,9 +57,9 @@ static int is_letter(uint8_t byte) { return (byte | 0x20) >= 'a' && (byte | 0x20
 
 static int is_digit(uint8_t byte) { return byte >= '0' && byte <= '9'; }
 
-/* See closed_words in unitok_train.h. Whether `byte` may follow `before`: a non-ASCII byte may follow
- * anything. An ASCII byte must be a letter after a letter or a non-ASCII byte, and a digit after a
- * digit. After any other byte, a digit is allowed only if that byte is a space. */
+/* See closed_words in unitok_train.h. Whether `byte` may follow `before`: a non-ASCII byte may
+ * follow anything. An ASCII byte must be a letter after a letter or a non-ASCII byte, and a digit
+ * after a digit. After any other byte, a digit is allowed only if that byte is a space. */
 static int is_closed(uint8_t before, uint8_t byte)
 {
     if (byte >= 0x80) return 1;
@@ -283,7 +284,12 @@ static int64_t encode(const unitok_greedy *g, const uint8_t *text, int64_t n_byt
 /* How many more tokens the text takes if the piece of token k is forbidden from that token on. The
  * detour is the encoding without that piece: it takes the next shorter piece instead. Both
  * encodings are followed until they have a boundary in common. MAX_DETOUR bounds the cost if they
- * do not meet. */
+ * do not meet.
+ *
+ *     tokens       │ in the │ same │            without " in the"
+ *     detour       │ in │ the │ same │          both meet after " the": one more token
+ *
+ * Only the detour must be encoded here; the tokens of the text are already known. */
 static int64_t value_of(const unitok_greedy_counts *c, const uint8_t *text, int64_t n_bytes,
                         int64_t k)
 {

@@ -1,7 +1,11 @@
 /* lexicon.c - builds the trie of pieces: see lexicon.h
  *
  * Threads build the trie in parts, each from a range of the sorted pieces whose first bytes occur
- * in no other range, and unitok_lexicon_join puts the parts together. */
+ * in no other range, and unitok_lexicon_join puts the parts together:
+ *
+ *     pieces      | a … │ b … f … │ g … z … |    sorted; ranges end where the first byte changes
+ *     parts       | 0   │ 1       │ 2       |        one thread each
+ *     joined      one trie with the numbers of the complete list */
 
 #include "train/lexicon.h"
 

@@ -2,7 +2,13 @@
  *
  * The n-grams of the full order are collected 64 at a time: their slots are prefetched together and
  * visited afterwards, so that the cache misses overlap. A table that is being filled has empty
- * slots; sorting removes them, and after that the same array is a sorted list. */
+ * slots; sorting removes them, and after that the same array is a sorted list:
+ *
+ *     filling    | - | "the" 3 | - | "cat" 1 | - | "hec" 1 | …       by hash, 1/2 to 3/4 full
+ *     sorted     | "cat" 1 | "hec" 1 | "the" 3 |                     n_slots = n
+ *
+ * The count is in the low bits of a slot, below the n-gram (ngrams.h), so the sorted slots are in
+ * the order of their n-grams. */
 
 #include "train/ngrams.h"
 

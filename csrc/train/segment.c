@@ -70,7 +70,9 @@ static int take_delimiter(unitok_segmenter *s, const uint8_t *delimiter, int64_t
     return 1;
 }
 
-/* Whether a unit ends between these two characters. */
+/* Whether a unit ends between these two characters. With UNITOK_SEGMENT_CUT, at every border that
+ * no piece crosses; without it only at spaces, as sentencepiece divides sentences into words.
+ * Excluded characters then stay inside their unit. */
 static int is_cut(const unitok_segmenter *s, uint32_t a, uint32_t b)
 {
     if (s->flags & UNITOK_SEGMENT_CUT) return rules_cut(s->rules, a, b);
@@ -220,7 +222,8 @@ static int64_t symbol_bytes(const unitok_segmenter *s, const uint8_t *text, int6
 static const uint8_t *replace_symbols(unitok_segmenter *s, const uint8_t *text, int64_t *io_n)
 {
     int64_t i = 0, n = *io_n;
-    /* Symbols such as "<unk>", "<s>" and "</s>" share their first byte: one memchr rules them out. */
+    /* Symbols such as "<unk>", "<s>" and "</s>" share their first byte: one memchr rules them
+     * out. */
     if (s->first_byte >= 0 && !memchr(text, s->first_byte, (size_t)n)) return text;
     /* Most lines that contain the first byte contain no symbol, so the text is copied only once one
      * is found. */
@@ -384,7 +387,7 @@ static int contains_unknown(const uint8_t *line, int64_t n_bytes)
 }
 
 /* Parses "text TAB count": returns the count, and the length of the text in *io_n; 0 if the line
- * does not have that form. */
+ * does not have that form. At most 18 digits are accepted, which fit in 64 bits. */
 static uint64_t read_weight(const uint8_t *line, int64_t *io_n)
 {
     const uint8_t *tab = memchr(line, '\t', (size_t)*io_n);

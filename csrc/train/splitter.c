@@ -1,4 +1,8 @@
-/* splitter.c - counts the pieces into which a pattern divides texts: see splitter.h */
+/* splitter.c - counts the pieces into which a pattern divides texts: see splitter.h
+ *
+ * With GPT-2's pattern, "Go  home" (two spaces) is cut only after "Go", where a piece always ends.
+ * The pattern then divides the segment "  home" into " " and " home", once for all its occurrences:
+ * the count of a segment is added to each of its pieces. */
 
 #include "train/splitter.h"
 
@@ -6,7 +10,8 @@
 #include "text/cut.h"
 #include "train/recent.h"
 
-/* Longer segments rarely repeat. */
+/* Longer segments rarely repeat, so they are divided immediately. The limit also bounds the buffer
+ * of splitter_flush. */
 #define SEGMENT_BYTES_MAX 64
 #define READABLE_BYTES 16 /* the bytes that recent_add() reads */
 
@@ -47,7 +52,9 @@ int64_t splitter_memory_bytes(const splitter *s)
            recent_memory_bytes(&s->recent_segments) + recent_memory_bytes(&s->recent_pieces);
 }
 
-/* Counts a unit; `end` is the end of the readable bytes. Returns 0 if allocation fails. */
+/* Counts a unit; `end` is the end of the readable bytes. recent_add reads READABLE_BYTES from the
+ * start of a short unit, so one that ends too close to `end` is copied first. Returns 0 if
+ * allocation fails. */
 INLINE int add_unit(recent *r, const uint8_t *unit, int64_t n_bytes, const uint8_t *end,
                     uint64_t count)
 {
@@ -79,7 +86,8 @@ INLINE int add_segment(splitter *s, const uint8_t *segment, int64_t n_bytes, con
     return add_unit(&s->recent_segments, segment, n_bytes, end, 1);
 }
 
-/* Returns the same values as divide(). */
+/* Returns the same values as divide(). Most positions are decided by the code of their pair of
+ * bytes; only CUT_CLASSES needs joined(). */
 int splitter_add(splitter *s, const uint8_t *text, int64_t n_bytes, const uint8_t *end)
 {
     const uint8_t *pair = s->cuts.table.pair;
@@ -95,6 +103,9 @@ int splitter_add(splitter *s, const uint8_t *text, int64_t n_bytes, const uint8_
     return n_bytes > begin ? add_segment(s, text + begin, n_bytes - begin, end) : 1;
 }
 
+/* Moves all counts to the caller's counter: first the recent segments to `segments`, then the
+ * pieces of all segments. Segments are divided here and not when they are first seen, because their
+ * counts are complete only now. */
 int splitter_flush(splitter *s)
 {
     uint8_t segment[SEGMENT_BYTES_MAX + READABLE_BYTES] = {0};

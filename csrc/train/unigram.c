@@ -19,8 +19,8 @@
 /* ---------------------------------------------------------------------------------- M-step ---- */
 
 /* The logarithmic derivative of the gamma function, with the terms that sentencepiece uses; it is
- * close to log(x - 0.5). Small arguments are raised above 7 by the recurrence, because the series
- * is only accurate there. */
+ * close to log(x - 0.5). Small arguments are raised above 7 by the recurrence digamma(x) =
+ * digamma(x + 1) - 1 / x, because the series is only accurate there. */
 static double digamma(double x)
 {
     double sum = 0;
