@@ -4,11 +4,13 @@
  *                                              ctx A    10  90  140       pairs (90, 10), (140, 10); kept 10
  *                                              ctx B    55  300           pair (300, 55); kept 55
  *                                              ctx C    77                kept 77
+ *     among the kept anchors                                             pairs (55, 10), (77, 10), (77, 55)
  *
  * The anchors of a class have equal contexts, so all their windows are equal. Different contexts
- * may have some equal windows, so if there are several classes, their kept anchors are marked: all
- * their windows are then found and grouped in turn. An anchor that does not share the units on
- * either side with another class has no such window.
+ * may have some equal windows, unless the units on both sides differ. If there are several classes,
+ * a few kept anchors are therefore paired with each other, and verification finds the equal part of
+ * their contexts. More anchors are marked instead: all their windows are then found and grouped in
+ * turn, which takes time proportional to their number, not to its square.
  *
  * A copy that overlaps the first one is not in a pair, so that one copy remains of a text like "aaaa…".
  */
@@ -168,6 +170,22 @@ static void mark_some(grouping *g, int64_t i, int64_t end)
         g->lefts[anchor_left(&g->records[k])] = g->rights[anchor_right(&g->records[k])] = 0;
 }
 
+/* Of the records i..end-1, which have the same key, pairs those that may share a window. */
+static void pair_some(grouping *g, int64_t i, int64_t end)
+{
+    for (int64_t k = i; k < end; k++) {
+        const unitok_anchor *a = &g->records[k];
+        for (int64_t m = i; m < end; m++) {
+            const unitok_anchor *b = &g->records[m];
+            int shares_side = (anchor_left(a) && anchor_left(a) == anchor_left(b)) ||
+                              (anchor_right(a) && anchor_right(a) == anchor_right(b));
+            int is_copy = g->all_copies ? k != m
+                                        : anchor_place(a) - anchor_place(b) >= g->anchors->n;
+            if (shares_side && is_copy) pair(g, a, b, 0);
+        }
+    }
+}
+
 static void keep_all(grouping *g, int64_t i, int64_t end)
 {
     memmove(g->records + g->n.n_kept, g->records + i, (size_t)(end - i) * sizeof *g->records);
@@ -189,7 +207,10 @@ static void group_key(grouping *g, int64_t i, int64_t end)
             group_class(g, i, next);
         }
     }
-    if (is_gram && (n_classes > 1 || g->mark_all)) mark_some(g, n_before, g->n.n_kept);
+    if (!is_gram || (n_classes == 1 && !g->mark_all)) return;
+    if (g->anchors->rules || g->mark_all || g->n.n_kept - n_before > UNITOK_ANCHORS_MAX_PAIRED)
+        mark_some(g, n_before, g->n.n_kept);
+    else pair_some(g, n_before, g->n.n_kept);
 }
 
 int32_t unitok_anchors_group(const unitok_anchors *anchors, int32_t kind, int all_copies,

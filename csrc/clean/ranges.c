@@ -60,12 +60,12 @@ static document compare_contexts(const unitok_anchors *anchors, const uint8_t *t
     return ret;
 }
 
-/* Appends a range, or merges it with the last range. Pairs are sorted by their first place, so the
- * ranges of a long repeat, whose anchors are adjacent, become one range here. The rest is left to
- * the caller. */
+/* Appends a range, or merges it with the last range if they touch. Pairs are sorted by their first
+ * place, so the ranges of a long repeat, whose anchors are adjacent, become one range here. The rest
+ * is left to the caller. */
 static int64_t append(int64_t *ranges, int64_t n, int64_t begin, int64_t end, int is_joined)
 {
-    if (is_joined && n && begin <= ranges[2 * n - 1]) {
+    if (is_joined && n && begin <= ranges[2 * n - 1] && end >= ranges[2 * n - 2]) {
         if (begin < ranges[2 * n - 2]) ranges[2 * n - 2] = begin;
         if (end > ranges[2 * n - 1]) ranges[2 * n - 1] = end;
         return n;

@@ -15,6 +15,7 @@ GRAMS: int = lib.UNITOK_ANCHOR_GRAMS
 WINDOWS: int = lib.UNITOK_ANCHOR_WINDOWS
 DOCUMENTS: int = lib.UNITOK_ANCHOR_DOCUMENTS
 MARKS_PER_BYTE: int = lib.UNITOK_MARKS_PER_BYTE
+MAX_PAIRED: int = lib.UNITOK_ANCHORS_MAX_PAIRED
 MAX_UNITS: int = lib.UNITOK_ANCHORS_MAX_UNITS
 CUTS: dict[str, int] = {name: getattr(lib, f"UNITOK_CUT_{name.upper()}") for name in ("char", "word", "line")}
 
@@ -99,11 +100,13 @@ class Anchors:
     ) -> tuple[Records, Int64s, Records]:
         """Group records with equal keys. Returns (pairs of places with equal text, marks, remaining records). Changes
         `records`."""
-        scratch, pairs, marks = (buffer.take(len(records)) for buffer in (_SCRATCH, _PAIRS, _MARKS))
+        n_records = len(records)
+        scratch, marks = _SCRATCH.take(n_records), _MARKS.take(n_records)
+        pairs = _PAIRS.take(MAX_PAIRED * n_records)
         n = ffi.new("unitok_anchor_groups *")
         call(
             lib.unitok_anchors_group, self.handle, kind, all_copies, mark_all, first,
-            _records(records, writable=True), len(records), _records(scratch, writable=True),
+            _records(records, writable=True), n_records, _records(scratch, writable=True),
             _records(pairs, writable=True), pointer(marks, writable=True), n,
         )  # fmt: skip
         return pairs[: n.n_pairs].copy(), marks[: n.n_marks].copy(), records[: n.n_kept]

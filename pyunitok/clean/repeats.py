@@ -55,7 +55,7 @@ class Memory:
 
     task_bytes     bytes of text that one call searches
     batch_bytes    bytes of records that have not been written yet
-    group_records  the maximum number of records that one call groups or verifies; each takes five times 24 bytes
+    group_records  the maximum number of records that one call groups or verifies; each takes twelve times 24 bytes
     task_records   the number of records that one call groups or verifies, unless a bucket has more: few enough for the
                    cache, because clearing and reading memory takes longer than sorting
     """
@@ -73,7 +73,7 @@ class Memory:
         share = max_memory_bytes // n_threads
         return cls(
             min(MAX_TASK_BYTES, max(share // 128, 1 << 12)), min(MAX_BATCH_BYTES, max(max_memory_bytes // 16, 1 << 12)),
-            max(share // 8 // RECORD.itemsize, 64),
+            max(share // 16 // RECORD.itemsize, 64),
         )  # fmt: skip
 
 

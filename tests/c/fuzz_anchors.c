@@ -35,12 +35,13 @@ static int64_t search(const unitok_anchors *anchors, int32_t kind, const uint8_t
     unitok_anchor_groups groups;
     int64_t n, n_ranges;
     unitok_anchor *records = find(anchors, kind, text, offsets, marks, n_marks, &n);
-    size_t n_bytes = (size_t)n * sizeof *records + 1;
+    size_t n_bytes = UNITOK_ANCHORS_MAX_PAIRED * (size_t)n * sizeof *records + 1;
     unitok_anchor *scratch = malloc(n_bytes), *pairs = malloc(n_bytes);
     int64_t *found = malloc(n_bytes), *ranges = malloc(n_bytes);
     require(unitok_anchors_group(anchors, kind, 0, 0, 0, records, n, scratch, pairs, found, &groups,
                                  &error) == UNITOK_OK);
-    require(groups.n_pairs <= n && groups.n_marks <= n && groups.n_kept <= n);
+    require(groups.n_pairs <= UNITOK_ANCHORS_MAX_PAIRED * n && groups.n_marks <= n &&
+            groups.n_kept <= n);
     require(unitok_anchors_sort(pairs, groups.n_pairs, scratch, &error) == UNITOK_OK);
     unitok_anchors_verify(anchors, kind, text, offsets + 1, 2, pairs, groups.n_pairs, ranges,
                           &n_ranges);

@@ -10,7 +10,8 @@
 
 #define MAX_BYTES 300
 #define MAX_DOCUMENTS 4
-#define MAX_RECORDS 2000
+#define MAX_RECORDS 3000
+#define MAX_PAIRS (UNITOK_ANCHORS_MAX_PAIRED * MAX_RECORDS)
 
 /* Makes random text from a few different parts; it may end inside a character. */
 static int64_t random_text(uint8_t *ret, int64_t n_bytes)
@@ -25,7 +26,7 @@ static int64_t random_text(uint8_t *ret, int64_t n_bytes)
     return n;
 }
 
-/* The definition: marks the bytes of every window of n bytes that is a repeat. */
+/* The definition: marks the first byte of every window of n bytes that is a repeat. */
 static void naive(const uint8_t *text, const int64_t *offsets, int64_t n_documents, int64_t n,
                   int all_copies, int64_t first, uint8_t *ret)
 {
@@ -36,7 +37,7 @@ static void naive(const uint8_t *text, const int64_t *offsets, int64_t n_documen
                 for (int64_t j = offsets[e]; j + n <= offsets[e + 1]; j++)
                     if (i >= first && (all_copies ? i != j : j + n <= i) &&
                         !memcmp(text + i, text + j, (size_t)n))
-                        memset(ret + i, 1, (size_t)n);
+                        ret[i] = 1;
 }
 
 static void random_bounds(int64_t *offsets, int64_t n_documents, int64_t n_bytes)
@@ -52,7 +53,7 @@ static void random_bounds(int64_t *offsets, int64_t n_documents, int64_t n_bytes
 static int64_t find_all(const unitok_anchors *anchors, const uint8_t *text, const int64_t *offsets,
                         int64_t n_documents, int all_copies, int64_t first, int64_t *ranges)
 {
-    static unitok_anchor records[MAX_RECORDS], scratch[MAX_RECORDS], pairs[MAX_RECORDS];
+    static unitok_anchor records[MAX_RECORDS], scratch[MAX_PAIRS], pairs[MAX_PAIRS];
     static int64_t marks[MAX_RECORDS], more_marks[MAX_RECORDS];
     unitok_anchor_groups found, more;
     unitok_error error;
@@ -77,7 +78,7 @@ static int64_t find_all(const unitok_anchors *anchors, const uint8_t *text, cons
                              &error) != UNITOK_OK)
         return -1;
     int64_t n_pairs = found.n_pairs + more.n_pairs;
-    CHECK(n_pairs <= MAX_RECORDS);
+    CHECK(n_pairs <= MAX_PAIRS);
     if (unitok_anchors_sort(pairs, n_pairs, scratch, &error) != UNITOK_OK) return -1;
     unitok_anchors_verify(anchors, UNITOK_ANCHOR_GRAMS, text, offsets + 1, n_documents, pairs,
                           n_pairs, ranges, &n_ranges);
@@ -87,7 +88,7 @@ static int64_t find_all(const unitok_anchors *anchors, const uint8_t *text, cons
 
 static void test_bytes(void)
 {
-    static int64_t ranges[2 * MAX_RECORDS];
+    static int64_t ranges[2 * MAX_PAIRS];
     struct guard guard = guard_new(MAX_BYTES);
     for (round_ = 0; round_ < 3000 * rounds_factor(); round_++) {
         uint8_t bytes[MAX_BYTES], wanted[MAX_BYTES], found[MAX_BYTES] = {0};
@@ -103,7 +104,7 @@ static void test_bytes(void)
         CHECK(unitok_anchors_new(NULL, n, random_u64(), &anchors, &error) == UNITOK_OK);
         int64_t n_found = find_all(anchors, text, offsets, n_documents, all_copies, first, ranges);
         for (int64_t k = 0; k < n_found; k++)
-            memset(found + ranges[2 * k], 1, (size_t)(ranges[2 * k + 1] - ranges[2 * k] + n - 1));
+            memset(found + ranges[2 * k], 1, (size_t)(ranges[2 * k + 1] - ranges[2 * k]));
         naive(text, offsets, n_documents, n, all_copies, first, wanted);
         CHECK(n_found >= 0 && !memcmp(found, wanted, MAX_BYTES));
         unitok_anchors_free(anchors);
@@ -180,7 +181,7 @@ static void test_damaged_pairs(void)
 
 static void test_without_memory(void)
 {
-    static int64_t ranges[2 * MAX_RECORDS];
+    static int64_t ranges[2 * MAX_PAIRS];
     uint8_t text[MAX_BYTES];
     int64_t n_bytes = random_text(text, MAX_BYTES), offsets[2] = {0, n_bytes}, n_failed = 0;
     for (int64_t k = 1;; k++) {
