@@ -71,9 +71,10 @@ static void put_bytes(builder *b)
     }
 }
 
-/* Fills complete records: the entries after the last piece repeat the first one. A repeated
- * piece offers the same sum again, which changes nothing, so readers always process complete
- * records. */
+/* Fills complete records: the entries after the last piece repeat the first one. A repeated piece
+ * offers the same sum again, which changes nothing, so readers always process complete records.
+ *
+ *     five pieces     │ p0 p1 p2 p3 │ p4 p0 p0 p0 │ */
 static void put_list(endings_list *lists, const float *scores, const uint32_t *values, int64_t n)
 {
     for (int64_t k = 0; k < n || k % ENDINGS_OUTS; k++) {

@@ -174,7 +174,12 @@ static int32_t add_hypothesis(nbest *s, int32_t node, int32_t next, double score
 }
 
 /* Copies a hypothesis and those that it extends to s->kept, unless they are already there. Returns
- * its new index, or FAILED. */
+ * its new index, or FAILED. The chains form a tree whose root is the end of the text, so the walk
+ * along a chain stops at the first hypothesis that an earlier chain has copied:
+ *
+ *     hypotheses    0 end ◀── 1 ie ◀── 4 p          `next` points to the left
+ *                     ▲────── 2 e  ◀── 3 pi
+ *     keep(4)       copies 4, 1, 0;      keep(3) copies 3 and 2, and stops at 0 */
 static int32_t keep(nbest *s, int64_t *n_kept, int32_t hypothesis)
 {
     int32_t first = FAILED, before = FAILED;

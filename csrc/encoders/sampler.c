@@ -83,7 +83,12 @@ INLINE double log_weight(double alpha, double score)
     return x > LOG_WEIGHT_MAX ? LOG_WEIGHT_MAX : x < -LOG_WEIGHT_MAX ? -LOG_WEIGHT_MAX : x;
 }
 
-/* Adds an edge's weight to the sum of its end, and keeps the edge with probability x / sum. */
+/* Adds an edge's weight to the sum of its end, and keeps the edge with probability x / sum:
+ *
+ *     edge       x      sum      back
+ *     s1 → e     2      2        s1                           with probability 2 / 2
+ *     s2 → e     6      8        s2, or still s1              6 / 8, or 1 * 2 / 8
+ *     s3 → e     8      16       s3, or still s2, or s1       8 / 16, 6 / 16, or 2 / 16 */
 INLINE void take_linear(source *from, sampler_cell *to, uint64_t back, double weight)
 {
     double x = from->sum * weight, sum = to->sum + x;
@@ -239,7 +244,9 @@ INLINE double one_if(int condition, double x)
 }
 
 /* If the sum of `at` is out of range, scales it to 1..2 together with the pending sums, cells[at +
- * 1..frontier]. Returns the sum, which the caller stores; 0 if scaling would lose weight. */
+ * 1..frontier]. All of them share the factor, a power of two, so no rounding occurs and the ratios
+ * x / sum by which edges are drawn do not change. Returns the sum, which the caller stores; 0 if
+ * scaling would lose weight. */
 static NOINLINE double scale_pending(const sampler *s, int64_t at, int64_t frontier)
 {
     sampler_cell *cells = s->cells;

@@ -1,5 +1,12 @@
 /* array_hash.c - a small hash table of byte strings whose slots are contiguous arrays; array_hash.h
- * shows its layout */
+ * shows its layout
+ *
+ *     find " cat"      hash h ──▶ slots[h >> 32 & mask]     filter has bit h >> 58? no: absent
+ *                                   └──▶ | 4 " dog" 17 | 6 " kitty" 3 | 4 " cat" 9 |
+ *                                          length equal, bytes differ ──────▶ found: value 9
+ *
+ * A table is built with slots of the right size, or grows one key at a time; the hash of a key is
+ * not stored, because keys are short and are hashed again only when a table is rebuilt. */
 
 #include "structures/array_hash.h"
 

@@ -1,4 +1,8 @@
-/* double_array.c - finds the bases of double_array.h */
+/* double_array.c - finds the bases of double_array.h
+ *
+ * Used for nodes with labels of 16 bits: code points (encoders/lanes_build.c) and numbers of
+ * characters (encoders/charwise.c). Two bit sets describe the array while it is filled; the caller
+ * writes the slots themselves afterwards, from the bases. */
 
 #include "structures/double_array.h"
 

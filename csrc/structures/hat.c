@@ -86,7 +86,8 @@ INLINE int prefix_matches(const struct branch *branch, const uint8_t *text, size
 }
 
 /* Returns the lowest branch on the path of the key, and stores in *at how many of the key's bytes
- * the branches hold. Returns NULL if the key differs from a prefix or is too long to be a key. */
+ * the branches hold. Returns NULL if the key differs from a prefix or is too long to be a key. The
+ * rest of the key, from key[*at] on, is what the container below that branch stores. */
 static struct branch *find_branch(const unitok_hat *hat, const uint8_t *key, size_t n_bytes,
                                   size_t *at)
 {

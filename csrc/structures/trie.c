@@ -7,7 +7,8 @@
 
 /* The array is built breadth first, so that the nodes nearest the root are close together:
  *
- *   1. A node is a range of the sorted pieces that share their first `depth` bytes. The root's range is all pieces.
+ *   1. A node is a range of the sorted pieces that share their first `depth` bytes. The root's range
+ *      is all pieces.
  *   2. Its labels are the bytes that follow at `depth`; each begins a child's range.
  *   3. Find a base that no other node has and whose slots base ^ label are all free, write the
  *      children's units, and queue the children that have children of their own.
@@ -95,7 +96,9 @@ static int fit(const block *block, const uint8_t *labels, int n_labels)
     return -1;
 }
 
-/* Finds and reserves a base for these labels. Returns 0 if an allocation fails. */
+/* Finds and reserves a base for these labels. Returns 0 if an allocation fails. A base is a block
+ * and an offset in it: XOR with a label changes only the offset, so all children are in the same
+ * block. Block 0 is never open, so a base is never 0, which means "no children". */
 static uint32_t place(builder *b, const uint8_t *labels, int n_labels)
 {
     int64_t index = -1;
@@ -130,7 +133,12 @@ INLINE int ends_at(const builder *b, int64_t piece, int32_t depth)
     return b->offsets[piece + 1] - b->offsets[piece] == depth;
 }
 
-/* Writes the children of `node`. Returns 0 if an allocation fails. */
+/* Writes the children of `node`. Returns 0 if an allocation fails.
+ *
+ *     node "ab"     │ abc │ abd abde │     pieces node.begin..node.end - 1; the labels are c and d
+ *     children      │ c   │ d        │     "abd" ends at the child d; "abde" is left for its range
+ *
+ * The labels ascend, because the pieces are sorted. */
 static int lay_out(builder *b, range node)
 {
     uint8_t labels[256];

@@ -29,7 +29,10 @@ void unitok_search_pieces_free(pieces *p)
 /* Collects the complete pieces and the inner strings from order[], which sorts the text described
  * above. Returns 0 if it does not sort that text: order[] comes from a file, so every entry is
  * checked, and a list that would overflow is an error. First bytes are counted at index c + 1, so
- * that a running sum turns the counts into starts. */
+ * that a running sum turns the counts into starts:
+ *
+ *     start_first     c:  …  'a'  'b'  'c'       pieces that begin with 'b' are
+ *                         …   0    5    9        starts[5..8] */
 static int take_order(pieces *p, const uint32_t *order, int64_t n_order, const uint32_t *owner)
 {
     for (int64_t k = 0; k < n_order; k++) {

@@ -45,7 +45,11 @@ INLINE int top_covers(const shard *s, int64_t lo, int64_t hi, int64_t *ret_a, in
 }
 
 /* Narrows [lo, hi): if record j is the first of [a, b) at or past a bound, the bound lies after
- * record j - 1 and at or before record j. Record j stands for suffix j * TOP_STEP. */
+ * record j - 1 and at or before record j. Record j stands for suffix j * TOP_STEP.
+ *
+ *     sa           lo … │ 4096 … │ 8192 … │ 12288 … hi
+ *     record            1        2        3
+ *     below it?         yes      yes      no: j = 3       so the bound is in 8193..12288 */
 INLINE void between_records(int64_t j, int64_t a, int64_t b, int64_t *io_lo, int64_t *io_hi)
 {
     if (j > a) *io_lo = (j - 1) * TOP_STEP + 1;
@@ -111,8 +115,14 @@ interval search_narrow(const shard *s, interval in, int64_t depth, int32_t k1, i
 }
 
 /* search_lower for n interleaved lanes lo[i], hi[i]; the results are in lo. Each round prefetches
- * for all lanes before it reads for any. A lane that has finished is idle while the others
- * continue; the number of rounds is that of the longest search. */
+ * for all lanes before it reads for any:
+ *
+ *     1  prefetch sa[middle]                            of every lane
+ *     2  read sa[middle], prefetch the token there      of every lane
+ *     3  read the token, halve the interval             of every lane
+ *
+ * So a round takes little longer than the two cache misses of one lane. A lane that has finished is
+ * idle while the others continue; the number of rounds is that of the longest search. */
 static void lower_lanes(const shard *s, int64_t *lo, int64_t *hi, int n, int64_t depth, int32_t k)
 {
     int64_t position[N_LANES];

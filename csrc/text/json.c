@@ -3,10 +3,10 @@
  *     {"id": 7, "text": "caf\u00e9"}\n                 path "text"
  *     {"meta": {"text": 1}, "text": "b"}\n             out    c a f C3 A9 | b      offsets 0 5 6
  *
- * Each line is read once, from left to right, and validated as JSON (RFC 8259) at the same time. The
- * only state is one bit for each open bracket. Strings, which contain nearly all bytes, are read many
- * bytes at a time (json_string_run.h), and the one on the path is written directly to `out`.
- * Everything between strings is read byte by byte.
+ * Each line is read once, from left to right, and validated as JSON (RFC 8259) at the same time.
+ * The only state is one bit for each open bracket. Strings, which contain nearly all bytes, are
+ * read many bytes at a time (json_string_run.h), and the one on the path is written directly to
+ * `out`. Everything between strings is read byte by byte.
  *
  * The path has names a, b, …, z: the text is the string z in the object … in the object b in the
  * object a of the line. If members have the same name, the last one counts, as in most parsers. So
@@ -17,8 +17,8 @@
  *     depth           1      2         2                   3
  *     matched         0      0         1                   1          an object is on the path if depth = matched + 1
  *
- * As an extension of RFC 8259, the values NaN, Infinity and -Infinity are accepted, because Python's
- * json module writes them.
+ * As an extension of RFC 8259, the values NaN, Infinity and -Infinity are accepted, because
+ * Python's json module writes them.
  */
 #include "text/json.h"
 #include "ground/utf8.h"
@@ -158,7 +158,8 @@ static int line_skip_scalar(line *l, uint8_t c)
 }
 
 /* Reads a name. Returns 1 if it is number `name` of the names of the path, 0 if it is not, -1 if it
- * is invalid. */
+ * is invalid. The JSON is compared as it stands first; only a name with an escape, which is rare,
+ * has to be decoded. */
 static int line_read_key(line *l, int64_t name)
 {
     const uint8_t *key = l->p + l->i;
@@ -198,7 +199,8 @@ static int line_take_text(line *l)
 }
 
 /* The brackets that are open at the next byte of a line. Bit d of `objects` is 1 if the bracket at
- * depth d begins an object, 0 if it begins an array; `matched` is explained at the top of this file. */
+ * depth d begins an object, 0 if it begins an array; `matched` is explained at the top of this
+ * file. */
 typedef struct nesting {
     uint64_t objects[MAX_DEPTH / 64];
     int64_t depth;
@@ -266,10 +268,16 @@ static int line_read_member(line *l, nesting *open)
 /* Reads the object that begins at the next byte, up to its end. Returns 0 if the line is not JSON;
  * otherwise l->error tells whether the object contains the text.
  *
- *     value  reads a value, or opens an object or array
- *     after  reads a comma, or closes objects and arrays
- *     key    reads a member up to its value, or past the value if that is the text
- */
+ *     value    reads a value, or opens an object or array
+ *     after    reads a comma, or closes objects and arrays
+ *     key      reads a member up to its value, or past the value if that is the text
+ *
+ *     value    { and a name        ▶ key            after    , in an object       ▶ key
+ *              [ and a value       ▶ value                   , in an array        ▶ value
+ *              a scalar, {} or []  ▶ after                   } or ]               ▶ after, or the end
+ *     key      another value       ▶ value          key      the text             ▶ after
+ *
+ * Jumps instead of recursion: a level of nesting takes a bit, and no stack. */
 static int line_read_object(line *l)
 {
     nesting open = {{0}, 0, 0};
@@ -313,8 +321,8 @@ key:;
     goto value;
 }
 
-/* Reads a line that is not blank, beginning at its first byte that is not white space. Returns whether
- * it contains the text. */
+/* Reads a line that is not blank, beginning at its first byte that is not white space. Returns
+ * whether it contains the text. */
 static int line_read(line *l)
 {
     if (line_peek(l) != '{') return line_fail(l, UNITOK_JSON_NO_OBJECT);
@@ -381,8 +389,8 @@ int32_t unitok_json_read(int32_t cpu, const uint8_t *lines, int64_t n_bytes, con
     return at < n_bytes ? 0 : 1;
 }
 
-/* Counts lines and documents without parsing them. Every line that is too long or not blank counts as
- * a document, because unitok_json_read does not ignore it. */
+/* Counts lines and documents without parsing them. Every line that is too long or not blank counts
+ * as a document, because unitok_json_read does not ignore it. */
 void unitok_json_count(const uint8_t *lines, int64_t n_bytes, int64_t max_line_bytes,
                        int32_t at_end, unitok_json_place *ret)
 {

@@ -1,4 +1,5 @@
-/* normalize.c - SentencePiece's normalization, either of a complete text with offsets or part by part
+/* normalize.c - SentencePiece's normalization, either of a complete text with offsets or part by
+ * part
  *
  * Text is read item by item: a symbol, a key of the charsmap, a character, or a byte with which
  * none of these begins. Each item is replaced with bytes, and the whitespace rules depend only on
@@ -9,12 +10,18 @@
  *   3. With the same flag, if the previous item ended with a space, spaces at the start of an item
  *   are dropped. An item that is empty after that has no effect.
  *   4. A space becomes the space symbol: U+2581, or a space if spaces are not escaped.
- *   5. With the same flag, all space symbols at the end are dropped, including U+2581 from the text and the dummy prefix.
+ *   5. With the same flag, all space symbols at the end are dropped, including U+2581 from the text
+ *   and the dummy prefix.
  *   6. The dummy suffix is written.
  *
+ * With that flag, escaped spaces and the dummy prefix, "  a  b " becomes "▁a▁b":
+ *
+ *     item      ␣   ␣   a    ␣   ␣   b   ␣
+ *     rule      1   1   2    4   3       5
+ *     output            ▁a   ▁       b         the last ▁ is held, and dropped at the end
+ *
  * To apply rule 5 part by part, bytes that repeat the space symbol are held back, as a count, until
- * another byte follows.
- */
+ * another byte follows. */
 
 #include "text/normalize.h"
 #include "ground/space.h"
@@ -153,8 +160,8 @@ static void put_item(sink *s, item it, int64_t from)
     s->is_after_space = s->removes && it.bytes[it.n_bytes - 1] == ' ';
 }
 
-/* Returns whether the item ends the run of held bytes, so that all of them must be written before it.
- * An item that only continues the run, such as another space, increases the count. */
+/* Returns whether the item ends the run of held bytes, so that all of them must be written before
+ * it. An item that only continues the run, such as another space, increases the count. */
 static int ends_held(const sink *s, item it)
 {
     int64_t phase = s->n_held_bytes % s->n_symbol_bytes;
@@ -235,8 +242,8 @@ static int64_t take_plain(const unitok_normalizer *n, sink *s, const uint8_t *te
     return run.n_taken;
 }
 
-/* Writes as many held bytes as the capacity allows, in complete symbols, so that the remaining bytes
- * begin with a complete symbol. Returns whether the capacity is now sufficient for a step. */
+/* Writes as many held bytes as the capacity allows, in complete symbols, so that the remaining
+ * bytes begin with a complete symbol. Returns whether the capacity is now sufficient for a step. */
 static int drain(const unitok_normalizer *n, sink *s)
 {
     int64_t n_bytes = s->n_held_bytes, room = s->capacity - s->n_bytes;
@@ -269,8 +276,8 @@ static int64_t advance(const unitok_normalizer *n, sink *s, const uint8_t *text,
 }
 
 /* Before each step, max_step_bytes of capacity must be left, the maximum output of one item, so no
- * code in a step checks it. The state between calls consists of three fields of the sink: the number of held
- * bytes, whether the text has started, and whether it follows a space. */
+ * code in a step checks it. The state between calls consists of three fields of the sink: the
+ * number of held bytes, whether the text has started, and whether it follows a space. */
 int64_t unitok_normalize_some(const unitok_normalizer *normalizer, unitok_normalize_state *state,
                               const uint8_t *text, int64_t n_bytes, int64_t *io_consumed,
                               int32_t last, uint8_t *out, int64_t capacity)

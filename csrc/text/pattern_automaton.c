@@ -9,8 +9,19 @@
  *     2. reports a match on reaching MATCH, and drops all instructions after it;
  *     3. advances past the sets that contain it.
  *
- * So a match is reported when the character after it, or the end of the text, is read.
- */
+ * So a match is reported when the character after it, or the end of the text, is read. For a+|b
+ * (m: the cell reports a match):
+ *
+ *     program    0 split 1 4   1 set a   2 split 1 3   3 jump 5   4 set b   5 match
+ *
+ *     state      list          next on a     on b     on other characters, and at the end
+ *     1          1 4           2             3        0
+ *     2          1 5           2 m           0 m      0 m
+ *     3          5             0 m           0 m      0 m
+ *
+ * In state 2, another "a" reports the match so far and continues, because set a precedes MATCH in
+ * the list: the repetition is greedy. With a+?, the list would be 5 alone, since nothing after
+ * MATCH is kept. */
 
 #include "ground/grow.h"
 #include "text/pattern_build.h"
