@@ -131,7 +131,7 @@ def test_unsuitable_models_are_rejected(tmp_path: Path) -> None:
     for source, to, words in (
         (greedy, "sentencepiece", "greedy longest prefix"),
         (greedy, "bytepiece", "BytePiece"),
-        (greedy, "rwkv", "end of document must be id 0"),
+        (greedy, "rwkv", "the end of document must have id 0"),
         (unigram, "rwkv", "this is unigram"),
         (unigram, "bytepiece", "BytePiece"),
         (byte_model, "rwkv", "this is unigram"),

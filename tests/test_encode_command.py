@@ -66,16 +66,16 @@ def test_on_a_terminal(folder: Path) -> None:
 
 
 SAMPLES = [
-    ("toy", "alpha=0.1,seed=1", "greedy longest-prefix models encode a text in one way only"),
-    ("word", "alpha=0.1,seed=1", "word models encode a text in one way only"),
+    ("toy", "alpha=0.1,seed=1", "greedy longest-prefix models encode a text in only one way"),
+    ("word", "alpha=0.1,seed=1", "word models encode a text in only one way"),
     ("unigram", "alpha=0.1,seed=1,method=foo", "lattice or viterbi, not 'foo'"),
-    ("unigram", "alpha=0.1,seed=1,method=dropout", "for this Unigram model is lattice or viterbi, not 'dropout'"),
+    ("unigram", "alpha=0.1,seed=1,method=dropout", "for this Unigram model must be lattice or viterbi, not 'dropout'"),
     ("unigram", "alpha=nan,seed=1", "alpha must be a finite number, not nan"),
     ("unigram", "alpha=0.1,seed=-1", "seed must be within 0..2"),
     ("unigram", "alpha=0.1,seed=18446744073709551616", "seed must be within 0..2"),
     ("unigram", "alpha=0.1,seed=1,nbest=2000", "nbest must be at most 1024, not 2000"),
     ("bpe", "alpha=2,seed=1", "alpha must be within 0..1 for BPE"),
-    ("bpe", "alpha=0.1,seed=1,method=viterbi", "for this BPE model is dropout, not 'viterbi'"),
+    ("bpe", "alpha=0.1,seed=1,method=viterbi", "for this BPE model must be dropout, not 'viterbi'"),
 ]
 
 

@@ -537,9 +537,9 @@ def test_added_tokens_are_numbered_as_in_tokenizers() -> None:
 
 def test_truncation_and_padding_are_ignored_with_a_warning() -> None:
     long = {"direction": "Right", "max_length": 2, "strategy": "LongestFirst", "stride": 0}
-    with pytest.warns(ModelWarning, match="t.json: truncation: .* texts are not truncated; set it to null"):
+    with pytest.warns(ModelWarning, match="t.json: truncation: .* texts are not truncated; set the field to null"):
         assert len(load(model(truncation=long)).encode("ababab")) > 2
-    with pytest.warns(ModelWarning, match="t.json: padding: .* texts are not padded; set it to null"):
+    with pytest.warns(ModelWarning, match="t.json: padding: .* texts are not padded; set the field to null"):
         load(model(padding={
             "strategy": "BatchLongest", "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0,
             "pad_type_id": 0, "pad_token": "a",

@@ -221,7 +221,7 @@ def test_missing_byte() -> None:
 
 
 def test_not_utf8() -> None:
-    fails(with_lines("300 'ab' 2") + b"301 '\xff' 1\n", "line 258", "not UTF-8")
+    fails(with_lines("300 'ab' 2") + b"301 '\xff' 1\n", "line 258", "invalid UTF-8")
 
 
 def test_message_is_short() -> None:
@@ -302,10 +302,10 @@ def test_published_file_as_json() -> None:
 @pytest.mark.parametrize(
     "data, words",
     [
-        (b"", ["line 1", "not JSON"]),
-        (b'{"a": 1,\n"b" 2}', ["line 2", "not JSON"]),
-        (b'{"a": 1,\n"b": 2', ["line 2", "not JSON"]),
-        (b'{"a": \xff}', ["line 1", "not UTF-8"]),
+        (b"", ["line 1", "invalid JSON"]),
+        (b'{"a": 1,\n"b" 2}', ["line 2", "invalid JSON"]),
+        (b'{"a": 1,\n"b": 2', ["line 2", "invalid JSON"]),
+        (b'{"a": \xff}', ["line 1", "invalid UTF-8"]),
         (b'["a", 1]', ["not a JSON object"]),
         (b"[]", ["not a JSON object"]),
         (b"17", ["not a JSON object"]),

@@ -226,7 +226,7 @@ def test_json_requires_the_usual_ids_of_bytes() -> None:
     base = Vocabulary.pack(pieces, np.arange(256) + 2, eod_id=0, eod_piece="e", fallback_id=None, name="toy")
     with pytest.raises(VocabularyError, match="byte 0x80 must have id 129, not 130"):
         rwkv.write_json(base)
-    with pytest.raises(VocabularyError, match="end of document must be id 0, not 7"):
+    with pytest.raises(VocabularyError, match="the end of document must have id 0, not 7"):
         rwkv.write_json(toy({}, eod_id=7))
 
 

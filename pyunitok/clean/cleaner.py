@@ -22,7 +22,7 @@ from pyunitok.corpus.formats import FORMATS
 from pyunitok.corpus.rewriting import Edits, Rewriter, Written, compressed
 from pyunitok.corpus.source import Source
 
-FIELD = "contamination"  # the field that the action mark adds
+FIELD = "contamination"  # the field that action="mark" adds
 MAX_SHOWN_BYTES = 1000  # the maximum length of the matched text in a report
 _NOTHING = np.empty(0, np.int64)
 
@@ -132,7 +132,7 @@ class Cleaner:
         return [piece for piece in pieces if len(piece) >= self._rule.min_piece]
 
     def _described(self, found: Matches) -> list[dict[str, Any]]:
-        """A record of each match, for the report and for the field that the action mark adds."""
+        """A record of each match, for the report and for the field that action="mark" adds."""
         items, values = self._items, zip(found.texts.tolist(), found.shares.tolist(), found.longest_runs.tolist(),
                                          strict=True)  # fmt: skip
         return [

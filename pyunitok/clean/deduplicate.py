@@ -436,7 +436,8 @@ class _Cutter:
             ends: Int64s = np.concatenate(([self._ends[first - 1] if first else 0], self._ends[first:after]))
             if np.array_equal(np.diff(ends)[numbers], np.diff(block.offsets[: block.n_docs + 1])):
                 return ends[1:][numbers]
-        raise InputError(f"{self._sources[block.source].name}: the file has changed since it was read; start over")
+        name = self._sources[block.source].name
+        raise InputError(f"{name}: the file has changed since it was read; --overwrite starts again")
 
     def _line(self, block: Block, number: int, size: int, ranges: Int64s) -> bytes:
         name = self._sources[block.source].name

@@ -105,7 +105,7 @@ class CleanOutput:
             result: dict[str, Any] = json.loads(self.result_path.read_bytes())
             before = Identity.from_json(result["run"])
         except (ValueError, TypeError, KeyError, OSError) as error:
-            raise OutputError(f"{self.result_path} is not the result of this command ({error}); move it") from None
+            raise OutputError(f"{self.result_path} is not the result of this command ({error}); move it away") from None
         if differences := before.differences(self._run):
             raise OutputError(
                 f"{self._base} was made by another command ({'; '.join(differences)}); --overwrite replaces it"

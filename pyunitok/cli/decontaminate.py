@@ -52,7 +52,7 @@ def _parse_limit(text: str) -> int:
 @click.option("--field", metavar="NAMES", multiple=True, help="The fields to compare, such as question,answer.")
 @click.option(
     "--against-format", type=click.Choice(list(AGAINST_FORMATS)), default="fields", show_default=True,
-    help="fields: JSON lines with --field; text: an item per line; otherwise, the files of that tool.",
+    help="fields: JSON lines with --field; text: an item per line; others: files of that tool.",
 )  # fmt: skip
 @click.option("--preset", type=click.Choice(list(PRESETS)), help="Use the rule of a paper; other options override it.")
 @click.option("--unit", type=click.Choice(UNITS), default="words", show_default=True, help="The units of n-grams.")

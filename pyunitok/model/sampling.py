@@ -64,13 +64,13 @@ def _checked(codec: Codec, method: str | None, alpha: float, seed: int, nbest: i
     check(codec)
     kind = codec.model.kind
     if not kind.sampling:
-        raise OptionError(f"{kind.title} models encode a text in one way only, so they cannot be sampled")
+        raise OptionError(f"{kind.title} models encode a text in only one way, so they cannot be sampled")
     method = method or kind.sampling[0]
     if nbest > 1 and method == "lattice":
         method = "nbest"
     if method not in kind.sampling:
         listed = " or ".join(name for name in kind.sampling if name != "nbest")
-        raise OptionError(f"the method for this {kind.title} model is {listed}, not {method!r}")
+        raise OptionError(f"the method for this {kind.title} model must be {listed}, not {method!r}")
     if not math.isfinite(alpha):
         raise OptionError(f"alpha must be a finite number, not {alpha}")
     if method == "dropout" and not 0 <= alpha <= 1:

@@ -16,7 +16,7 @@ def decode(data: bytes, name: str) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise VocabularyError(f"{name}, line {line}: not UTF-8 (byte {error.start} of the file)") from None
+        raise VocabularyError(f"{name}, line {line}: invalid UTF-8 (byte {error.start} of the file)") from None
 
 
 def load(text: str, name: str, **options: Any) -> Any:
@@ -24,7 +24,7 @@ def load(text: str, name: str, **options: Any) -> Any:
     try:
         return json.loads(text, **options)
     except json.JSONDecodeError as error:
-        raise VocabularyError(f"{name}, line {error.lineno}: not JSON: {error.msg}") from None
+        raise VocabularyError(f"{name}, line {error.lineno}: invalid JSON: {error.msg}") from None
     except (ValueError, RecursionError) as error:  # numbers with thousands of digits; thousands of nested brackets
         raise VocabularyError(f"{name}: not a vocabulary: {error}") from None
 

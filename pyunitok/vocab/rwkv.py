@@ -198,7 +198,7 @@ def _unescape(body: str, numeric: str) -> str:
 
 def _unescape_bytes(body: str) -> bytes:
     if not body.isascii():
-        raise ValueError("a bytes literal may contain ASCII only")
+        raise ValueError("a bytes literal may contain only ASCII")
     return _unescape(body, "x").encode("latin-1")
 
 
@@ -327,7 +327,7 @@ def _check_expressible(vocabulary: Vocabulary, name: str) -> None:
             f"{name}: the format requires a greedy longest-prefix model, but this is {vocabulary.kind}"
         )
     if vocabulary.eod_id not in (None, EOD_ID):
-        raise VocabularyError(f"{name}: end of document must be id {EOD_ID}, not {vocabulary.eod_id}")
+        raise VocabularyError(f"{name}: the end of document must have id {EOD_ID}, not {vocabulary.eod_id}")
     if vocabulary.fallback_id is not None:
         raise VocabularyError(f"{name}: fallback ids are not supported")
 

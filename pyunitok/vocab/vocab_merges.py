@@ -100,7 +100,9 @@ def _merges(data: bytes, name: str, ids: dict[str, int]) -> list[list[str]]:
         if line.startswith("#version") or pair == [""]:
             continue
         if len(pair) != 2 or not all(pair):
-            raise VocabularyError(f"{name}, line {number}: expected two pieces and a space; found {line[:64]!r}")
+            raise VocabularyError(
+                f"{name}, line {number}: expected two pieces separated by a space; found {line[:64]!r}"
+            )
         left, right = pair
         if left not in ids or right not in ids or left + right not in ids:
             missing = next(piece for piece in (left, right, left + right) if piece not in ids)

@@ -4,7 +4,7 @@ library.
     text ─▶ added tokens ─▶ NFC or NFKC ─▶ added tokens ─▶ pattern ─▶ BPE
             added_tokens.py unicode9.py    normalized      └── the C model
 
-    sections    hello ␣ | <mask> | ␣world        texts are divided into sections, each a token or text for C, and
+    sections    hello ␣ | <mask> | ␣world        texts are divided into sections, each a token or a text, and
     ids          ... ... | 50264  |  ...          encoded together. A batch without tokens goes to C unchanged
 
 Files that need more than this are rejected, and delegate.py reads them.

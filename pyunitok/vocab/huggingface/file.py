@@ -40,12 +40,12 @@ def read(data: bytes, name: str) -> Vocabulary:
         raise ModelFormatError(f"{name}: not a valid tokenizer.json: {error}") from None
     for key, what in (("truncation", "truncated"), ("padding", "padded")):
         if document.has(key):
-            message = f"{document.path(key)}: pyunitok does not support it, so texts are not {what}; set it to null"
+            message = f"{document.path(key)}: not supported, so texts are not {what}; set the field to null"
             warnings.warn(ModelWarning(message), stacklevel=2)
     model = document.child("model")
     for key in ("dropout", "alpha", "nbest_size"):
         if model.values.get(key) not in (None, 0):
-            model.refuse("it would make ids random, so it is not supported; set it to null in the file", key)
+            model.refuse("not supported, because it would make ids random; set the field to null", key)
     try:
         return _for_c(document, model, name)
     except VocabularyError as reason:
