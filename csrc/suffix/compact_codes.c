@@ -1,10 +1,10 @@
 /* compact_codes.c - chooses the codes of a compact index, and builds their tables: see
  * compact_codes.h
  *
- * The codes are found by clustering, as in k-means: blocks are assigned to the table that makes them
- * smallest, each table becomes the best code for its blocks, and so on. Initially, the blocks are
- * sorted by the sums of their classes and divided into parts of equal size, one for each table. All
- * arithmetic is in integers, so the result is the same on every machine. */
+ * The codes are found by clustering, as in k-means: blocks are assigned to the table that makes
+ * them smallest, each table becomes the best code for its blocks, and so on. Initially, the blocks
+ * are sorted by the sums of their classes and divided into parts of equal size, one for each
+ * table. All arithmetic is in integers, so the result is the same on every machine. */
 
 #include "suffix/compact_codes.h"
 
@@ -14,7 +14,13 @@ enum { ROUNDS = 8, MAX_SUM = 255 * CODE_CLASSES };
 
 /* Computes the lengths of a Huffman code for n >= 2 weights > 0. Joins the two lightest nodes until
  * one node is left; n is at most 32, so a linear search finds them. Returns the length of the
- * longest codeword. */
+ * longest codeword.
+ *
+ *     weights    8   4   2   1          nodes 0..3
+ *     joined     node 4 = 3 + 2 (weight 3), node 5 = 4 + 1 (7), node 6 = 5 + 0 (15)
+ *     lengths    1   2   3   3
+ *
+ * Ties are broken by the number of the node, so the same weights always give the same lengths. */
 static int huffman_lengths(const uint64_t *weights, int n, uint8_t *ret)
 {
     uint64_t weight[2 * CODE_CLASSES];
@@ -134,7 +140,11 @@ int codes_are_complete(const code_lengths *lengths, int n_classes)
 }
 
 /* Codewords of the same length are consecutive numbers, in the order of their classes. Reverses
- * each number, because its first bit is written first. */
+ * each number, because its first bit is written first:
+ *
+ *     lengths      class 0: 1    1: 2    2: 2
+ *     codewords    0             10      11         as numbers, from the highest bit
+ *     words        0             01      11         as written, the first bit lowest */
 void codes_to_words(const code_lengths *lengths, code_words *ret)
 {
     memset(ret, 0, sizeof *ret);
@@ -158,6 +168,10 @@ static void first_classes(const uint8_t *lengths, const uint16_t *words, uint8_t
             class_of[v] = (uint8_t)k;
 }
 
+/* An entry decodes as many codewords as fit completely in CODE_BITS bits, at most CODE_AT_ONCE.
+ * With the code above, the bits 0 10 0 11 0 …, in the order in which they were written, give the
+ * classes 0 1 0 2 and use 6 bits. A codeword has at most CODE_BITS bits, so every entry has at
+ * least one class, and decoding always advances, even in a damaged block. */
 void codes_to_entries(const code_lengths *lengths, code_entries *ret)
 {
     code_words words;

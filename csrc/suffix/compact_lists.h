@@ -1,5 +1,6 @@
-/* compact_lists.h - template over the width of symbols: the passes of a builder that read the text: see
- * compact_build.h. Each visits at most `budget` entries, and returns an error message, or NULL. */
+/* compact_lists.h - template over the width of symbols: the passes of a builder that read the text:
+ * see compact_build.h. Each visits at most `budget` entries, and returns an error message, or
+ * NULL. */
 
 enum { BY_WIDTHS(LISTS_AHEAD) = 32 };
 
@@ -14,7 +15,13 @@ static const char *BY_WIDTHS(count_symbols)(compact_builder *b, int64_t stop)
     return NULL;
 }
 
-/* The symbols before suffixes overwrite suffixes that have been read, and need no more space. */
+/* The symbols before suffixes overwrite suffixes that have been read, and need no more space: entry
+ * r of the symbols ends at byte (r + 1) * sizeof(SYMBOL), which is not beyond entry r of the
+ * suffixes. Suffixes are in no particular order, so each symbol is a cache miss, which is
+ * prefetched.
+ *
+ *     sa          7  2  5 │ 0  9 …         r = 3: position 0 has no symbol before it; first_row = 3
+ *     before      symbols at 6, 1, 4 │ 0 */
 static const char *BY_WIDTHS(sample_rows)(compact_builder *b, int64_t stop)
 {
     const SYMBOL *text = b->text;
@@ -31,6 +38,8 @@ static const char *BY_WIDTHS(sample_rows)(compact_builder *b, int64_t stop)
     return NULL;
 }
 
+/* From here on, the symbols are in the memory of the text, and that of the suffix array is free for
+ * Psi. */
 static const char *BY_WIDTHS(move_symbols)(compact_builder *b, int64_t stop)
 {
     memcpy((SYMBOL *)b->text + b->at, (SYMBOL *)b->sa + b->at,
@@ -39,7 +48,11 @@ static const char *BY_WIDTHS(move_symbols)(compact_builder *b, int64_t stop)
     return NULL;
 }
 
-/* Row r is where the next row in the list of the symbol before it continues. */
+/* Row r is where the next row in the list of the symbol before it continues. Rows are visited in
+ * ascending order, and rows that begin with the same symbol are ordered by how they continue, so
+ * each list is filled from its start, and its entries ascend. Two rows are special: nothing
+ * precedes the suffix at position 0, and the suffix of the last symbol has no continuation, so its
+ * entry is the first one of its list (end of BUILD_MOVE in compact_build.c). */
 static const char *BY_WIDTHS(fill_lists)(compact_builder *b, int64_t stop)
 {
     const SYMBOL *before = b->text;

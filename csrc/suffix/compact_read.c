@@ -1,8 +1,8 @@
 /* compact_read.c - reads the text of a compact index: the position of a row, the symbols at a
  * position, and the symbols that precede or follow rows
  *
- * Locating. Psi leads from a row to the row of the next position. At most locate_every - 1 steps lead to
- * a position that is a multiple of locate_every, whose row is a sample:
+ * Locating. Psi leads from a row to the row of the next position. At most locate_every - 1 steps
+ * lead to a position that is a multiple of locate_every, whose row is a sample:
  *
  *     rows      | . . x . | . . . . | x . x . | ...    buckets of locate_every rows; x is a sample
  *     upper       1 0       0         1 1 0            a 1 for each sample, then a 0 for the bucket
@@ -30,7 +30,11 @@ INLINE uint64_t ones_by_byte(uint64_t v)
 }
 
 /* The position of the k-th 1 bit of v, counted from 0; v must have more than k 1 bits. Uses no
- * special processor instructions: the sums over bytes lead to the byte. */
+ * special processor instructions: the sums over bytes lead to the byte.
+ *
+ *     v         00000101 … 11000000 00000011         bytes, the lowest one on the right
+ *     ones             2 …        2        2
+ *     sums             n …        4        2         byte i: the ones in bytes 0..i; k = 3 is in byte 1 */
 static int nth_one(uint64_t v, int k)
 {
     uint64_t sums = ones_by_byte(v) * UINT64_C(0x0101010101010101);
@@ -42,14 +46,15 @@ static int nth_one(uint64_t v, int k)
     return shift + lowest_bit(byte);
 }
 
-/* The 64 bits of `upper` from bit `at` on, of which the lowest 57 are valid; 0 in the spare bytes past
- * the end. */
+/* The 64 bits of `upper` from bit `at` on, of which the lowest 57 are valid; 0 in the spare bytes
+ * past the end. */
 INLINE uint64_t upper_at(const compact *c, int64_t at)
 {
     return at < c->upper_bits ? load_u64(c->upper + (at >> 3)) >> (at & 7) : 0;
 }
 
-/* The position after the k-th 0 in `upper` from bit `at` on (k = 1 is the first); `at` if k is 0. */
+/* The position after the k-th 0 in `upper` from bit `at` on (k = 1 is the first); `at` if k is
+ * 0. */
 static int64_t after_zero(const compact *c, int64_t at, int k)
 {
     enum { VALID = 56 };
@@ -64,7 +69,10 @@ static int64_t after_zero(const compact *c, int64_t at, int k)
     return at;
 }
 
-/* The number of the sample of row r; -1 if the row has no sample. */
+/* The number of the sample of row r; -1 if the row has no sample. Before the bits of bucket b there
+ * are b zeros, one for each earlier bucket, and a one for each earlier sample. So the position
+ * after the b-th zero, less b, is the number of the bucket's first sample; `groups` gives it for
+ * every 64th bucket, from which after_zero counts on. */
 static int64_t sample_at(const compact *c, int64_t r)
 {
     int64_t bucket = r >> c->locate_shift, group = bucket / COMPACT_GROUP;
@@ -86,6 +94,9 @@ static int64_t sample_at(const compact *c, int64_t r)
     return -1;
 }
 
+/* After `steps` steps, r is the row of the position that is sought plus `steps`. The search ends at
+ * a sample, or at the end of the text, whose position is known. In an intact file, one of the two
+ * comes within locate_every steps. */
 int64_t compact_locate(const compact *c, int64_t r)
 {
     for (int64_t steps = 0; steps < c->locate_every; steps++) {
@@ -131,8 +142,9 @@ int64_t compact_row_at(const compact *c, int64_t position)
     return r;
 }
 
-/* Symbols skip..end-1, where `begin` is the multiple of extract_every before `skip`, and `end` is at most
- * extract_every later. */
+/* Symbols skip..end-1, where `begin` is the multiple of extract_every before `skip`, and `end` is
+ * at most extract_every later. A step of Psi is needed for each symbol, also for those before
+ * `skip`. */
 static void extract_part(const compact *c, int64_t begin, int64_t skip, int64_t end, uint32_t *out,
                          uint32_t *rows_)
 {
@@ -191,8 +203,8 @@ static int are_symbols(const compact *c, const uint32_t *symbols, int64_t begin,
     return 1;
 }
 
-/* Sequences are searched from their ends, COMPACT_LANES of them at a time, one symbol per round. Sequences
- * that are complete, or do not occur, leave the round. */
+/* Sequences are searched from their ends, COMPACT_LANES of them at a time, one symbol per round.
+ * Sequences that are complete, or do not occur, leave the round. */
 static void find_sequences(const compact *c, const uint32_t *symbols, const int64_t *begins,
                            const int64_t *ends, int n, int64_t *lo, int64_t *hi)
 {
@@ -246,8 +258,8 @@ static int64_t symbol_after(const compact *c, int64_t r, int64_t depth)
     return compact_symbol(c, r);
 }
 
-/* Rows that agree in their first `depth` symbols are sorted by the next symbol, so galloping (doubling
- * steps, then a binary search) skips rows with the same next symbol. */
+/* Rows that agree in their first `depth` symbols are sorted by the next symbol, so galloping
+ * (doubling steps, then a binary search) skips rows with the same next symbol. */
 int64_t unitok_compact_next(const compact *c, int64_t lo, int64_t hi, int64_t depth,
                             uint32_t *symbols, int64_t *counts, int64_t capacity)
 {
