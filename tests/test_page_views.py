@@ -14,6 +14,7 @@ import pytest
 
 import pyunitok
 from pyunitok import open_index
+from pyunitok._c.search import TextCounter
 from pyunitok.index.build import build_index
 from pyunitok.index.field_build import add_fields
 from pyunitok.index.manifest import CompactOptions
@@ -24,8 +25,11 @@ pytest.importorskip("httpx")
 
 from starlette.testclient import TestClient
 
+from pyunitok.index.opened import Index
 from pyunitok.index.page import parameters, statistic_requests, text_requests
+from pyunitok.index.page.answers import ANSWERS, ask
 from pyunitok.index.page.app import make_app
+from pyunitok.index.page.parameters import BadRequest
 
 SENTENCES = {
     "en": "The quick brown fox jumps over the lazy dog number {}, and the dog sleeps.",
@@ -139,6 +143,118 @@ def test_a_hostile_text_has_one_budget_for_all_searches(folder: Path) -> None:
     client = TestClient(make_app(opened, {"localhost"}), base_url="http://localhost:8765")
     text = "quick brown fox jumps over the lazy"
     assert answer(client, "overlap", q=text, n=2)["approx"] and answer(client, "spans", q=text)["approx"]
+
+
+TEXT = "the quick brown fox jumps over a lazy dog, and the Fuchs Nummer 2 springt, und the fox bleibt"
+TEXT_QUERIES = [{"q": q} for q in ("fox", "the lazy dog", "e", "ל", "brown fox jumps over the", "absent")]
+WORD_QUERIES: list[dict[str, Any]] = [
+    {"q": "fox"}, {"q": "the lazy dog"}, {"q": "THE [0-3] dog", "ignore_case": 1}, {"q": "dog [1-2] the"},
+    {"q": "the|der f*", "ignore_case": 1, "wildcards": 1}, {"q": "[a-z]+ dog", "ignore_accents": 1, "regex": 1},
+]  # fmt: skip
+SORTED = [{"sort": sort} for sort in ("rank", "text", "random", "R1", "L1")]
+FIELD_QUERIES: list[dict[str, Any]] = [
+    {**query, **where, **words}
+    for where in ({}, {"where": ["lang=de", "year>1991"]})
+    for words, queries in (({}, TEXT_QUERIES), ({"words": 1}, WORD_QUERIES))
+    for query in queries
+]
+NORMALIZED: list[dict[str, Any]] = [{"q": TEXT, "normalize": k} for k in (0, 1)]
+# Requests to each function of the API, and whether a budget of 0 cuts some of them short.
+REQUESTS: dict[str, tuple[list[dict[str, Any]], bool]] = {
+    "info": ([{}], False), "document": ([{"n": 3}], False), "values": ([{}], False),
+    "ngrams": ([{"n": 3}], False), "word_ngrams": ([{"n": 3}], False),
+    "keyness": ([{"where": "lang=de", "ignore_case": 1}], False),
+    "word_list": ([{}, {"q": "fox"}, {"q": "f*", "wildcards": 1}], False),
+    **dict.fromkeys(("next", "previous", "sources"), (TEXT_QUERIES, True)),
+    "count": ([{"q": [query["q"] for query in TEXT_QUERIES]}, *TEXT_QUERIES], True),
+    "hits": ([query | sort for query in TEXT_QUERIES for sort in SORTED], True),
+    "all_of": ([{"q": ["fox|dog", "lazy"], "within": 5}, {"q": ["brown fox", "jumps over"]}], True),
+    "overlap": ([{"q": TEXT, "n": 3, "unit": unit} for unit in ("words", "bytes", "tokens")] + NORMALIZED, True),
+    "spans": (NORMALIZED, True), "trace": ([*NORMALIZED, {"q": TEXT, "min": 2}], True),
+    **dict.fromkeys(("word_count", "next_words", "previous_words", "word_sources"), (WORD_QUERIES, True)),
+    "word_hits": ([query | sort for query in WORD_QUERIES for sort in SORTED], True),
+    "collocations": ([query | {"min": 1} for query in WORD_QUERIES], True),
+    "dispersion": ([query | {"parts": parts} for query in WORD_QUERIES for parts in ("10", "lang")], True),
+    "filtered": ([query | sort for query in FIELD_QUERIES for sort in SORTED[::3]], True),
+    "groups": ([query | {"by": by} for query in FIELD_QUERIES for by in ("lang", "@file")], True),
+    "facets": (FIELD_QUERIES, True),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=["suffix array", "compact"])
+def kind(request: pytest.FixtureRequest, folder: Path) -> Path:
+    """The index of DOCUMENTS, or a compact one."""
+    if request.param == "suffix array":
+        return folder / "idx"
+    build_index([folder / "idx"], folder / "compact", compact=CompactOptions())
+    add_words(folder / "compact")
+    add_fields(folder / "compact", ["lang", "year", "title"])
+    return folder / "compact"
+
+
+def asked(index: Index, name: str, given: dict[str, Any]) -> dict[str, Any] | None:
+    """The answer to a request; None if it is rejected because it takes too long."""
+    values = {key: value if isinstance(value, list) else [value] for key, value in given.items()}
+    try:
+        return ask(index, name, {key: list(map(str, value)) for key, value in values.items()})
+    except BadRequest as problem:
+        assert "takes too long" in str(problem) and ("wildcards" in given or "regex" in given)
+        return None
+
+
+def counts_of(found: dict[str, Any]) -> list[int]:
+    """The counts in an answer that is not divided into rows."""
+    return [found["count"]] if "count" in found else [row["count"] for row in found.get("counts", [])]
+
+
+@pytest.mark.parametrize("max_work", [0, 3_000, 100_000])
+def test_every_request_obeys_the_budget(kind: Path, max_work: int) -> None:
+    """The answer of a search that was cut short says so, and its count is a lower bound; all others are complete."""
+    assert set(REQUESTS) == set(ANSWERS)
+    complete, cut = open_index(kind), open_index(kind, max_work=max_work)
+    for name, (requests, is_cut) in REQUESTS.items():
+        n_approx = 0
+        for request in requests:
+            expected, found = asked(complete, name, request), asked(cut, name, request)
+            assert expected is not None and not expected.get("approx"), (name, request)
+            if found is None:
+                continue
+            marks = [row["approx"] for row in (found["counts"] if name == "count" else [found]) if "approx" in row]
+            n_approx += any(marks)
+            if any(marks):
+                for some, every in zip(counts_of(found), counts_of(expected), strict=True):
+                    assert some <= every, (name, request)
+            else:
+                assert found == expected, (name, request)
+        if max_work == 0:
+            assert bool(n_approx) == is_cut, name
+
+
+@pytest.mark.parametrize("name", ["trace", "spans", "overlap"])
+def test_the_searches_for_a_text_share_a_budget(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Regression: each of the thousands of searches for a long text had the budget of a query."""
+    index, budgets = open_index(folder / "idx", max_work=100_000_000), [0]
+    for method in ("count_one", "count_text", "find_text"):
+        function = getattr(TextCounter, method)
+
+        def counted(*arguments: Any, function: Any = function) -> Any:
+            n = len(arguments[3]) - 1 if function.__name__ == "count_text" else 1
+            budgets[0] += n * arguments[-1]
+            return function(*arguments)
+
+        monkeypatch.setattr(TextCounter, method, counted)
+    monkeypatch.setattr(parameters, "LEAST_WORK", 0)
+    text = "\n".join(str(row["text"]) for row in DOCUMENTS)[:5_000]
+    ask(index, name, {"q": [text], "min": ["4"], "n": ["2"]})
+    assert 0 < budgets[0] < 3 * index.max_work
+
+
+def test_many_patterns_share_a_budget(folder: Path) -> None:
+    """Regression: a query of thousands of patterns, each of which was compared with all words, took minutes."""
+    index = open_index(folder / "idx", max_work=100_000)
+    assert ask(index, "word_count", {"q": ["f*"], "wildcards": ["1"]})["count"]
+    with pytest.raises(BadRequest, match="takes too long"):
+        ask(index, "word_count", {"q": ["|".join(["f*"] * 1000)], "wildcards": ["1"]})
 
 
 def test_slow_requests_are_rejected(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:

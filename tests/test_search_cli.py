@@ -16,6 +16,7 @@ from toys import indexes
 from pyunitok import Tokenizer
 from pyunitok.cli import cli
 from pyunitok.index import concordance
+from pyunitok.index.search import SourceCounts
 
 TEXTS = [
     "the cat sat on the mat.\nthe end", "a dog and a cat", "猫は吾輩である。名前はまだ無い。",
@@ -77,8 +78,8 @@ def test_control_characters_are_escaped(run: Any, index: Any, arguments: list[st
     """Control characters in file names and texts are not printed."""
     name = "a\x1b]0;owned\x07\x9b31m\u202etxt"
     monkeypatch.setattr(type(index), "source", lambda _, document: name)
-    found = index.by_source(b"cat")
-    monkeypatch.setattr(type(index), "by_source", lambda *_: [dataclasses.replace(row, path=name) for row in found])
+    found = SourceCounts((dataclasses.replace(row, path=name) for row in index.by_source(b"cat")), False)
+    monkeypatch.setattr(type(index), "by_source", lambda *_: found)
     shown = run("cat", *arguments).stdout
     assert not set(shown) & {"\x1b", "\x07", "\x9b"}
     assert ("\\x1b]0;owned\\x07\\x9b31m" in shown) == bool(arguments)

@@ -222,8 +222,7 @@ def _documents(index: Any, query: Any, options: dict[str, Any]) -> dict[str, Any
 def _by_source(index: Any, query: Any, options: dict[str, Any]) -> dict[str, Any]:
     found = index.by_source(_only_text(query))
     rows = [{"source": source.path, "count": source.hits, "documents": source.documents} for source in found]
-    approx = any(source.approx for source in found)
-    answer = {"count": sum(source.hits for source in found), "approx": approx}
+    answer = {"count": sum(source.hits for source in found), "approx": found.approx}
     n_sampled = index.sample_size(answer["count"])
     return answer | ({} if n_sampled is None else {"sampled": n_sampled}) | {"sources": _page(rows, options)}
 

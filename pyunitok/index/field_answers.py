@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pyunitok.index.concordance import Line, as_record
-from pyunitok.index.groups import count_by, documents_where, facets, find_where
+from pyunitok.index.groups import documents_where, facets_of, find_where, groups_of
 from pyunitok.index.hit_metadata import metadata_of
 from pyunitok.index.opened import Index
 from pyunitok.index.search import Order
@@ -51,22 +51,22 @@ def filtered_documents(
 
 def groups(index: Index, query: Query, by: str, where: Sequence[str], words: WordOptions | None) -> Answer:
     """The number of hits for each value of a field, in the order of the values."""
-    found = count_by(index, query, by, where=where, words=words)
-    rows = [_renamed(asdict(group)) for group in found]
-    approx = _is_estimated(index, query, words)
-    return {"count": sum(group.hits for group in found), "approx": approx, "by": by, "groups": rows}
+    found = documents_where(index, query, where, words)
+    rows = [_renamed(asdict(group)) for group in groups_of(index, found, by, where)]
+    return {"count": sum(row["count"] for row in rows), "approx": found.approx, "by": by, "groups": rows}
 
 
 def most_frequent(
     index: Index, query: Query, fields: Sequence[str], where: Sequence[str], words: WordOptions | None, limit: int
 ) -> Answer:
     """The most frequent values of fields among the hits."""
+    found = documents_where(index, query, where, words)
     rows = [
         {"field": facet.field, "value": row.value, "count": row.hits, "documents": row.documents}
-        for facet in facets(index, query, fields, where=where, limit=limit, words=words)
+        for facet in facets_of(index, found, fields, limit)
         for row in facet.rows
     ]
-    return {"approx": _is_estimated(index, query, words), "facets": rows}
+    return {"approx": found.approx, "facets": rows}
 
 
 def values(index: Index, fields: Sequence[str], limit: int) -> Answer:
@@ -78,14 +78,6 @@ def values(index: Index, fields: Sequence[str], limit: int) -> Answer:
         for k in np.argsort(-documents, kind="stable")[:limit].tolist():
             rows.append({"field": name, "value": field.values[k], "documents": int(documents[k])})
     return {"values": rows}
-
-
-def _is_estimated(index: Index, query: Query, words: WordOptions | None) -> bool:
-    """Whether the documents found for a query come from a sample, or from a search that was cut short."""
-    if words is not None:
-        return False
-    count = index.count(query)
-    return count.approx or index.sample_size(count) is not None
 
 
 def _renamed(row: dict[str, Any]) -> dict[str, Any]:

@@ -62,7 +62,12 @@ def count_by(
 ) -> list[GroupCount]:  # fmt: skip
     """The hits for each value of a field, or of "@file", in the order of the values; documents without a value come
     last."""
-    found, field = documents_where(index, query, where, words), index.fields.field(by)
+    return groups_of(index, documents_where(index, query, where, words), by, where)
+
+
+def groups_of(index: Index, found: DocumentHits, by: str, where: Sequence[str]) -> list[GroupCount]:
+    """Like count_by, for the documents that documents_where() found."""
+    field = index.fields.field(by)
     n_words = _words_by(index, field.codes, len(field.values), where)
     rows = _grouped(found, field.codes, field.values, n_words)
     return sorted(rows, key=lambda row: (row.value is None, _key(row.value or "")))
@@ -73,7 +78,12 @@ def facets(
     words: WordOptions | None = None,
 ) -> list[FacetCount]:  # fmt: skip
     """The most frequent values of fields (by default, of all stored fields) among the hits of a query."""
-    found, ret = documents_where(index, query, where, words), []
+    return facets_of(index, documents_where(index, query, where, words), fields, limit)
+
+
+def facets_of(index: Index, found: DocumentHits, fields: Sequence[str], limit: int) -> list[FacetCount]:
+    """Like facets, for the documents that documents_where() found."""
+    ret = []
     for name in fields or index.fields.names:
         field = index.fields.field(name)
         rows = [row for row in _grouped(found, field.codes, field.values, None) if row.value is not None]
@@ -168,6 +178,6 @@ def _in_text_order(found: Occurrences | WordMatches, numbers: Int64s, documents:
 
 def _hits(index: Index, found: Occurrences | WordMatches, query: str | bytes, numbers: Int64s, total: int) -> Hits:
     if isinstance(found, WordMatches):
-        return index.words.hits_at(*found.take(numbers), total)
+        return index.words.hits_at(*found.take(numbers), total, found.approx)
     places: Places = found.places(numbers)
     return index.hits_at(places, len(as_bytes(query)), total, found.approx)

@@ -152,6 +152,12 @@ class Occurrences:
         return Places(shards, keys >> SKIP_BITS, keys & ((1 << SKIP_BITS) - 1))
 
 
+def in_text_order(tokens: Int64s, skips: Int64s) -> tuple[Int64s, Int64s]:
+    """The places in a shard, sorted; reading the documents of sorted places is faster."""
+    keys = np.sort((tokens << SKIP_BITS) + skips)
+    return keys >> SKIP_BITS, keys & ((1 << SKIP_BITS) - 1)
+
+
 def shuffled(numbers: Int64s, n: int, seed: int) -> Int64s:
     """The entries at `numbers` in a permutation of 0..n-1 that `seed` determines; other entries are not computed.
 

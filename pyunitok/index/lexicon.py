@@ -78,6 +78,11 @@ class WordLexicon:
     def __len__(self) -> int:
         return len(self.counts)
 
+    @property
+    def n_bytes(self) -> int:
+        """The size of all words."""
+        return len(self._data)
+
     def word(self, id_: int) -> str:
         return self._data[self._offsets[id_] : self._offsets[id_ + 1]].tobytes().decode("utf-8", "backslashreplace")
 

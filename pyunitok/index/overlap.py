@@ -118,7 +118,7 @@ class Overlaps(TokenSearch):
 
         normalize  a window of words occurs if a document contains the same words in succession, ignoring case and
                    everything between words; requires `index --words`
-        max_work   the budget of each window; has no effect on normalized words
+        max_work   the budget of each window; with normalize, all windows of a batch of texts share these budgets
         """
         if n < 1:
             raise LimitError(f"n must be at least 1, not {n}")
@@ -127,9 +127,10 @@ class Overlaps(TokenSearch):
         if normalize and unit != "words":
             raise LimitError(f"only words can be normalized, not {unit}")
         given = (self._as_indexed(as_bytes(text)) for text in texts)
-        parts = list(
-            self._word_windows(given, n) if normalize else (self._windows(text, n, unit, max_work) for text in given)
-        )
+        if normalize:
+            parts = list(self._word_windows(given, n, max_work))
+        else:
+            parts = [self._windows(text, n, unit, max_work) for text in given]
         return Overlap(
             n,
             unit,
@@ -154,7 +155,7 @@ class Overlaps(TokenSearch):
         whole_words  parts begin and end at word boundaries; otherwise at character boundaries
         normalize    parts are sequences of words, and occur if a document contains the same words in succession,
                      ignoring case and everything between words; requires `index --words`
-        max_work     the budget of each search; has no effect on normalized words
+        max_work     the budget of each search; with normalize, that of each word of the text, in one sum
 
         This takes about 20 to 50 searches per span, and 6 to 8 for every 10 to 20 bytes of text between spans. A search
         takes a few µs, and 1 to 10 ns per byte.
@@ -163,7 +164,7 @@ class Overlaps(TokenSearch):
             raise LimitError(f"min_bytes must be at least 1, not {min_bytes}")
         data = self._as_indexed(as_bytes(text))
         if normalize:
-            return self._word_spans(data, min_bytes, max_count)
+            return self._word_spans(data, min_bytes, max_count, max_work)
         bounds = word_bounds(data) if whole_words else character_bounds(data)
         search = _Occurrence(self, data, bounds, max_work)
         found = _longest_ranges(bounds, min_bytes, search)
@@ -172,7 +173,8 @@ class Overlaps(TokenSearch):
         counts, is_cut = self.count_batch(parts, max_work=max_work)
         kept = np.ones(len(counts), np.bool_) if max_count is None else counts <= max_count
         begins, ends, counts = begins[kept], ends[kept], counts[kept]
-        documents = [self._document_with(data[a:b]) for a, b in zip(begins.tolist(), ends.tolist(), strict=True)]
+        pairs = zip(begins.tolist(), ends.tolist(), strict=True)
+        documents = [self._document_with(data[a:b], max_work) for a, b in pairs]
         approx = search.approx or bool(is_cut.any())
         return Spans(begins, ends, counts, np.array(documents, np.int64), data, approx)
 
@@ -188,16 +190,17 @@ class Overlaps(TokenSearch):
             max_work=max_work,
         )
         return _summarized(
-            bounds, n, counts, bool(is_cut.any()), lambda best: self._document_with(text[begins[best] : ends[best]])
-        )
+            bounds, n, counts, bool(is_cut.any()),
+            lambda best: self._document_with(text[begins[best] : ends[best]], max_work),
+        )  # fmt: skip
 
-    def _word_windows(self, texts: Iterable[bytes], n: int) -> Iterator[_Windows]:
+    def _word_windows(self, texts: Iterable[bytes], n: int, max_work: int | None) -> Iterator[_Windows]:
         for batch in _batches(texts):
-            found = WordSequences(self.words, batch)
+            found = WordSequences(self.words, batch, max_work)
             offsets, counts, runs = found.windows(n)
             for k, (first, last) in enumerate(pairwise(offsets.tolist())):
                 bounds = found.bounds[found.starts[k] : found.starts[k + 1]]
-                yield _summarized(bounds, n, counts[first:last], False, partial(self._document_of, runs, first))
+                yield _summarized(bounds, n, counts[first:last], found.approx, partial(self._document_of, runs, first))
 
     def _document_of(self, runs: list[SuffixRuns], first: int, best: int) -> int:
         """A document that contains sequence first + best, which must occur."""
@@ -206,16 +209,16 @@ class Overlaps(TokenSearch):
         begin = self.words.shards[number].positions(found[number][:1])
         return int(self.words.documents_at(np.array([number]), begin)[0])
 
-    def _word_spans(self, text: bytes, min_bytes: int, max_count: int | None) -> Spans:
-        words = WordSequences(self.words, [text])
+    def _word_spans(self, text: bytes, min_bytes: int, max_count: int | None, max_work: int | None) -> Spans:
+        words = WordSequences(self.words, [text], max_work)
         found = _longest_ranges(words.bounds, min_bytes, SequenceSearch(words))
         matches = words.matches(found)
         counts = np.array([one.total for one in matches], np.int64)
-        kept = np.flatnonzero(counts <= max_count) if max_count is not None else np.arange(len(counts))
+        kept = np.flatnonzero((counts > 0) & (counts <= (counts if max_count is None else max_count)))
         matches = [matches[k] for k in kept.tolist()]
         begins, ends = words.bounds[found[kept, 0], 0], words.bounds[found[kept, 1] - 1, 1]
         documents = [int(self.words.documents_at(*one.take(np.zeros(1, np.int64))[:2])[0]) for one in matches]
-        return Spans(begins, ends, counts[kept], np.array(documents, np.int64), text, False, matches)
+        return Spans(begins, ends, counts[kept], np.array(documents, np.int64), text, words.approx, matches)
 
     def _units(self, text: bytes, unit: Unit) -> Int64s:
         """int64[n, 2]: where the units of a text begin and end, in bytes."""
@@ -226,11 +229,11 @@ class Overlaps(TokenSearch):
             return np.stack((places[:-1], places[1:]), axis=1)
         return self.tokenizer.encode_with_offsets(text)[1].astype(np.int64)
 
-    def _document_with(self, text: bytes) -> int:
-        """A document of the index that contains the text; -1 if there is none, or if the index only counts."""
+    def _document_with(self, text: bytes, max_work: int | None) -> int:
+        """A document of the index that contains the text; -1 if none is found, or if the index only counts."""
         if self.only_counts:
             return -1
-        found = self.find_all(text, max_hits=1)
+        found = self.find_all(text, max_hits=1, max_work=max_work)
         if not found.total:
             return -1
         place = found.places(np.zeros(1, np.int64))

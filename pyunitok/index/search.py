@@ -53,6 +53,20 @@ class SourceCount:
     approx: bool
 
 
+class SourceCounts(list[SourceCount]):
+    """How often a query occurs in each input. approx is that of every SourceCount, also if there are none."""
+
+    def __init__(self, counts: Iterable[SourceCount], approx: bool) -> None:
+        super().__init__(counts)
+        self.approx = approx
+
+
+def sources_of(inputs: IndexInputs, numbers: Int64s, hits: Int64s, documents: Int64s, approx: bool) -> SourceCounts:
+    """The counts of the inputs with these numbers."""
+    rows = zip(numbers.tolist(), hits.tolist(), documents.tolist(), strict=True)
+    return SourceCounts((SourceCount(inputs.files[k], inputs.paths[k], n, d, approx) for k, n, d in rows), approx)
+
+
 @dataclass(frozen=True)
 class DocumentCount:
     """How often a query occurs in a document of the index."""
@@ -423,7 +437,7 @@ class TextSearch:
             documents, counts = np.empty((2, 0), np.int64)
             drawn = None if sample is None else sample.tokens[sample.shards == number]
             for tokens in (tokens for tokens, _ in found.chunks(number)) if drawn is None else [drawn]:
-                more, n = np.unique(self.documents_at(number, tokens), return_counts=True)
+                more, n = np.unique(self.documents_at(number, np.sort(tokens)), return_counts=True)
                 documents, inverse = np.unique(np.concatenate((documents, more)), return_inverse=True)
                 sums = np.zeros(len(documents), np.int64)
                 np.add.at(sums, inverse, np.concatenate((counts, n)))
@@ -435,19 +449,14 @@ class TextSearch:
 
     def by_source(
         self, query: Text, *, max_work: int | None = None, max_hits: int | None = None
-    ) -> list[SourceCount]:  # fmt: skip
+    ) -> SourceCounts:  # fmt: skip
         """How often a text occurs in each input of the token files, in input order, omitting inputs without the text.
 
         If there are more than max_hits occurrences, a sample of at most a million (in a compact index, 100,000) is
         counted. In this case, hits are estimates, documents counts only the documents in the sample, and approx is
         True.
         """
-        inputs, hits, documents, approx = self._sources(query, max_work, max_hits)
-        paths, files = self.inputs.paths, self.inputs.files
-        return [
-            SourceCount(files[k], paths[k], n_hits, n_documents, approx)
-            for k, n_hits, n_documents in zip(inputs.tolist(), hits.tolist(), documents.tolist(), strict=True)
-        ]
+        return sources_of(self.inputs, *self._sources(query, max_work, max_hits))
 
     def _sources(
         self, query: Text, max_work: int | None, max_hits: int | None = None

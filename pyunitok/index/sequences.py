@@ -12,7 +12,7 @@ import numpy as np
 from pyunitok._c import search as c_search
 from pyunitok._c.search import Tokens
 from pyunitok.errors import IdError, LimitError
-from pyunitok.index.hits import Count, Hits, Int64s, Occurrences, Places, shuffled
+from pyunitok.index.hits import Count, Hits, Int64s, Occurrences, Places, in_text_order
 from pyunitok.index.search import MAX_SCANNED, Order, Text, TextSearch
 from pyunitok.index.shard import n_ids
 from pyunitok.model.ids import as_ids
@@ -193,7 +193,7 @@ class TokenSearch(TextSearch):
         """The distribution of the text that follows a query. For ids, this is the exact distribution of the next token,
         in time linear in the number of distinct next tokens. For text, it is the distribution of the rest of the token
         in which an occurrence ends, or of the next token if it ends at a token boundary; if there are more than a
-        million occurrences, it is estimated from a sample."""
+        million occurrences, it is estimated from some at equal distances in the order of the index."""
         if isinstance(query, str | bytes):
             return self._around(as_bytes(query), self._after).first(limit)
         ids = self.ids(query)
@@ -224,11 +224,11 @@ class TokenSearch(TextSearch):
         found = self.find_all(text)
         n = min(found.total, self.sample_size(found.total, MAX_SCANNED) or MAX_SCANNED)
         numbers = np.arange(n, dtype=np.int64)
-        places = found.places(shuffled(numbers, found.total, 0) if n < found.total else numbers)
+        places = found.places(numbers * found.total // n if n < found.total else numbers)
         sums: dict[bytes, int] = {}
         for number in np.unique(places.shards).tolist():
             mask = places.shards == number
-            keys = side(number, places.tokens[mask], places.skips[mask], len(text))
+            keys = side(number, *in_text_order(places.tokens[mask], places.skips[mask]), len(text))
             for (id_, begin, end), count in _counted(keys):
                 item = self.decoded(id_)[begin : end or None] if id_ >= 0 else b""
                 sums[item] = sums.get(item, 0) + count

@@ -46,7 +46,7 @@ def spread(index: Index, text: str, options: WordOptions, parts: str) -> Answer:
     columns = zip(found.parts, found.sizes.tolist(), found.hits.tolist(), strict=True)
     values = {"dp": found.dp, "dp_norm": found.dp_norm, "juilland_d": found.juilland_d, "arf": found.arf}
     rows = [{"part": part, "words": size, "count": hits} for part, size, hits in columns]
-    return {"count": found.count, "approx": False, **_finite([values])[0], "parts": rows}
+    return {"count": found.count, "approx": found.approx, **_finite([values])[0], "parts": rows}
 
 
 def reference(name: str) -> Index | list[str] | None:

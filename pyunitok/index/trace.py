@@ -62,7 +62,7 @@ class Trace:
     bounds    int64[n, 2]: the byte range of each token of the text
     spans     the rarest spans, in text order
     n_found   the number of spans before the rarest were selected
-    approx    True if max_work stopped a search early; spans can be missing or too short
+    approx    True if max_work stopped a search early; spans and documents can be missing, and spans too short
     """
 
     text: bytes
@@ -74,7 +74,7 @@ class Trace:
 
 def trace(
     index: Index, text: Text, *, min_bytes: int = 24, whole_words: bool = True, max_spans: int | None = None,
-    max_documents: int = 10, context: int = 250, seed: int = 42, normalize: bool = False,
+    max_documents: int = 10, context: int = 250, seed: int = 42, normalize: bool = False, max_work: int | None = None,
 ) -> Trace:  # fmt: skip
     """Find the parts of a text that occur in the corpus, and for each part documents that contain it.
 
@@ -83,6 +83,7 @@ def trace(
     max_documents   the maximum number of documents for each span, drawn with `seed`
     context         characters of a document shown on either side of a span
     normalize       as in Index.spans: compare words, ignoring case and everything between them
+    max_work        as in Index.spans, and the budget of the search for the documents of each span
 
     Costs as much as Index.spans, plus about 10 µs for each occurrence shown.
     """
@@ -91,7 +92,7 @@ def trace(
             raise LimitError(f"{name} must be at least 0, not {value}")
     if normalize and not whole_words:
         raise LimitError("normalize requires whole_words: it compares complete words")
-    found = index.spans(text, min_bytes, whole_words=whole_words, normalize=normalize)
+    found = index.spans(text, min_bytes, whole_words=whole_words, normalize=normalize, max_work=max_work)
     bounds = index.tokenizer.encode_with_offsets(found.text)[1].astype(np.int64).reshape(-1, 2)
     if max_spans is None:
         max_spans = max(LEAST_SPANS, math.ceil(SHARE * len(bounds)))
@@ -106,11 +107,11 @@ def trace(
     kept = sorted(sorted(spans, key=lambda span: span.log_probability)[:max_spans], key=lambda span: span.begin)
     for span in kept:
         if found.matches is None:
-            span.lines, span.approx = _lines(index, span.text, max_documents, context, seed)
+            span.lines, span.approx = _lines(index, span.text, max_documents, context, seed, max_work)
         else:
             matches = found.matches[int(np.searchsorted(found.begins, span.begin))]
             span.lines = _matched_lines(index, matches, max_documents, context, seed)
-    return Trace(found.text, bounds, kept, len(spans), found.approx)
+    return Trace(found.text, bounds, kept, len(spans), found.approx or any(span.approx for span in kept))
 
 
 def _weigh(index: Index, spans: list[TracedSpan]) -> None:
@@ -122,11 +123,13 @@ def _weigh(index: Index, spans: list[TracedSpan]) -> None:
         span.log_probability = float(logs[np.searchsorted(ids, np.asarray(span.ids, np.int64))].sum())
 
 
-def _lines(index: Index, text: bytes, max_documents: int, context: int, seed: int) -> tuple[list[Line], bool]:
+def _lines(
+    index: Index, text: bytes, max_documents: int, context: int, seed: int, max_work: int | None
+) -> tuple[list[Line], bool]:
     """Occurrences in at most max_documents different documents, and whether a search stopped early."""
     if max_documents == 0 or index.only_counts:
         return [], False
-    hits = index.find(text, 4 * max_documents, order="random", seed=seed)
+    hits = index.find(text, 4 * max_documents, order="random", seed=seed, max_work=max_work)
     lines: dict[int, Line] = {}
     for hit, around in zip(hits, index.context_batch(hits, context, context), strict=True):
         if hit.document not in lines and len(lines) < max_documents:

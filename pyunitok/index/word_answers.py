@@ -21,27 +21,30 @@ def hits(
     found = index.words.find(text, limit, offset, sort, seed, options)
     contexts = index.context_batch(found, before, after)
     lines = [Line(hit, *context.shown()) for hit, context in zip(found, contexts, strict=True)]
-    answer: Answer = {"count": found.total, "approx": False, "hits": [as_record(index, line) for line in lines]}
+    answer: Answer = {"count": found.total, "approx": found.approx, "hits": [as_record(index, one) for one in lines]}
     metadata = metadata_of(index, found.documents.tolist())
     return answer | ({"metadata": metadata} if metadata else {})
 
 
 def count(index: Index, text: str, options: WordOptions) -> Answer:
-    return {"count": int(index.words.count(text, options)), "approx": False}
+    found = index.words.count(text, options)
+    return {"count": int(found), "approx": found.approx}
 
 
 def documents(index: Index, text: str, options: WordOptions, offset: int, limit: int) -> Answer:
     found = index.words.documents(text, options)
     pairs = list(zip(found.documents.tolist(), found.counts.tolist(), strict=True))[offset : offset + limit]
     rows = [{"document": d, "count": n, "source": index.source(d)} for d, n in pairs]
-    return {"count": int(found.counts.sum()), "approx": False, "n_documents": len(found), "documents": rows}
+    return {"count": int(found.counts.sum()), "approx": found.approx, "n_documents": len(found), "documents": rows}
 
 
-def by_source(index: Index, text: str, options: WordOptions, offset: int, limit: int) -> Answer:
-    found = index.words.by_source(text, options)
+def by_source(
+    index: Index, text: str, options: WordOptions, offset: int, limit: int, max_hits: int | None = None
+) -> Answer:
+    found = index.words.by_source(text, options, max_hits=max_hits)
     rows = [{"source": source.path, "count": source.hits, "documents": source.documents} for source in found]
     total = sum(source.hits for source in found)
-    return {"count": total, "approx": False, "sources": rows[offset : offset + limit]}
+    return {"count": total, "approx": found.approx, "sources": rows[offset : offset + limit]}
 
 
 def lists(index: Index, name: str, text: str | None, options: WordOptions, offset: int, limit: int) -> Answer:

@@ -21,16 +21,18 @@ from pyunitok._c.words import find_gapped
 from pyunitok.index.hits import CHUNK, Int64s
 from pyunitok.index.word_query import WordQuery
 from pyunitok.index.word_shard import WordShard
+from pyunitok.index.work import Work
 
 MAX_COMBINATIONS = 1 << 18
 SCAN_SHARE = 1 / 1024  # if the rarest place accepts a larger share of the words, all words are read
 READ_COST = 4  # reading an occurrence costs a quarter as much as searching for a combination
+SEARCH_WORK, SCAN_WORK, COMPARE_WORK = 1000, 1, 20  # units of Work for a combination, a word read, a word compared
 
 
 @dataclass
 class ShardMatches:
     """The matches in a shard: the first `span` words of suffixes lo[k]:hi[k] of its suffix array; or, if lo is None,
-    words begins[k]:ends[k], ascending."""
+    words begins[k]:ends[k], ascending. approx: the search was cut short, so that matches may be missing."""
 
     shard: WordShard
     lo: Int64s | None
@@ -38,6 +40,7 @@ class ShardMatches:
     span: int
     begins: Int64s
     ends: Int64s
+    approx: bool = False
 
     def __len__(self) -> int:
         return len(self.begins) if self.lo is None else int((self.hi - self.lo).sum())
@@ -72,8 +75,10 @@ _NONE = np.empty(0, np.int64)
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
-def find_words(shard: WordShard, query: WordQuery) -> ShardMatches:
-    """All matches in a shard. Each match begins at a different word, and is the shortest that begins there."""
+def find_words(shard: WordShard, query: WordQuery, max_work: int | None = None) -> ShardMatches:
+    """All matches in a shard, or those found within max_work. Each match begins at a different word, and is the
+    shortest that begins there."""
+    work = Work(max_work)
     intervals = [shard.interval(ids) for ids in query.places]
     occurring = [np.flatnonzero(hi > lo) for lo, hi in intervals]
     sizes = [int((hi - lo).sum()) for lo, hi in intervals]
@@ -87,32 +92,35 @@ def find_words(shard: WordShard, query: WordQuery) -> ShardMatches:
             ids = query.places[depth][occurring[depth]]
             if len(lo) * len(ids) > limit:
                 break
-            lo, hi = np.repeat(lo, len(ids)), np.repeat(hi, len(ids))
-            lo, hi = shard.narrowed(lo, hi, depth, np.tile(ids, len(lo) // max(1, len(ids))))
+            n = work.take(len(lo) * len(ids), SEARCH_WORK)
+            following = np.tile(ids, len(lo))[:n]
+            lo, hi = np.repeat(lo, len(ids))[:n], np.repeat(hi, len(ids))[:n]
+            lo, hi = shard.narrowed(lo, hi, depth, following)
             lo, hi = lo[hi > lo], hi[hi > lo]
         else:
-            return ShardMatches(shard, lo, hi, len(query.places), _NONE, _NONE)
+            return ShardMatches(shard, lo, hi, len(query.places), _NONE, _NONE, work.is_spent)
     if sizes[rarest] > SCAN_SHARE * len(shard):
-        return _scanned(shard, query)
-    parts = list(_around(shard, query, rarest))
+        return _scanned(shard, query, work)
+    parts = list(_around(shard, query, rarest, work))
     begins = np.concatenate([_NONE, *(part[0] for part in parts)])
     ends = np.concatenate([_NONE, *(part[1] for part in parts)])
     begins, first = np.unique(begins, return_index=True)  # a start can be near two occurrences of the rarest word
-    return ShardMatches(shard, None, _NONE, 0, begins, ends[first])
+    return ShardMatches(shard, None, _NONE, 0, begins, ends[first], work.is_spent)
 
 
-def _scanned(shard: WordShard, query: WordQuery) -> ShardMatches:
+def _scanned(shard: WordShard, query: WordQuery, work: Work) -> ShardMatches:
     parts = [(_NONE, _NONE)]
-    for found in find_gapped(shard.words, query.places, query.gaps, shard.n_words):
+    words = shard.words[: work.take(len(shard), SCAN_WORK)]
+    for found in find_gapped(words, query.places, query.gaps, shard.n_words):
         if found is None:
             raise shard.damaged()
         parts.append(found)
     begins, ends = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    return ShardMatches(shard, None, _NONE, 0, begins, ends)
+    return ShardMatches(shard, None, _NONE, 0, begins, ends, work.is_spent)
 
 
-def _around(shard: WordShard, query: WordQuery, rarest: int) -> Iterator[tuple[Int64s, Int64s]]:
-    """Yields (begins, ends) of matches around the occurrences of a place."""
+def _around(shard: WordShard, query: WordQuery, rarest: int, work: Work) -> Iterator[tuple[Int64s, Int64s]]:
+    """Yields (begins, ends) of matches around the occurrences of a place, as far as `work` allows."""
     accepted = []
     for ids in query.places:
         mask = np.zeros(shard.n_words, np.bool_)
@@ -122,10 +130,12 @@ def _around(shard: WordShard, query: WordQuery, rarest: int) -> Iterator[tuple[I
     least = rarest + sum(gap[0] for gap in query.gaps[:rarest])
     most = rarest + sum(gap[1] for gap in query.gaps[:rarest])
     lo, hi = shard.interval(query.places[rarest])
-    step = max(1, CHUNK // (query.span * (most - least + 1)))
+    n_compared = query.span * (most - least + 1)
+    step = max(1, CHUNK // n_compared)
     for places in ShardMatches(shard, lo, hi, 1, _NONE, _NONE).chunks():
         for at in range(0, len(places[0]), step):
-            part = np.unique(places[0][at : at + step])
+            chosen = places[0][at : at + step]
+            part = np.unique(chosen[: work.take(len(chosen), COMPARE_WORK * n_compared)])
             starts = np.unique((part[:, None] - np.arange(least, most + 1)).ravel())
             yield _matching(shard, starts[starts >= 0], accepted, query.gaps)
 

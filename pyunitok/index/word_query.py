@@ -21,7 +21,9 @@ from pyunitok.corpus.words import word_bounds
 from pyunitok.errors import LimitError
 from pyunitok.index.hits import Int64s
 from pyunitok.index.lexicon import Folding, WordLexicon
+from pyunitok.index.work import Work
 
+BYTE_COST = 8  # of matching a pattern, in units of Work for each byte of the lexicon
 _GAP = re.compile(r"\[(\d{1,3})(?:-(\d{1,3}))?\]")
 
 
@@ -33,12 +35,15 @@ class WordOptions:
     wildcards                    * matches any text, ? any character
     regex                        each item is a regular expression that matches complete words, in the dialect of
                                  tokenizer.json files, without look-around and back-references
+    max_work    the budget of a query in each shard, in units of about a nanosecond; a search that exceeds it stops, and
+                its count is a lower bound. None: no limit
     """
 
     ignore_case: bool = False
     ignore_accents: bool = False
     wildcards: bool = False
     regex: bool = False
+    max_work: int | None = None
 
     @property
     def folding(self) -> Folding:
@@ -62,9 +67,10 @@ class WordQuery:
         return len(self.places) + sum(most for _, most in self.gaps)
 
 
-def parse_words(text: str, lexicon: WordLexicon, options: WordOptions) -> WordQuery:
+def parse_words(text: str, lexicon: WordLexicon, options: WordOptions, work: Work | None = None) -> WordQuery:
     """Raises LimitError if the query has no words, gaps at its ends, or more than MAX_PLACES places or MAX_SPAN
-    words."""
+    words, or if matching its patterns against the lexicon takes more than `work`."""
+    work = work or Work(None)
     if options.wildcards and options.regex:
         raise LimitError("wildcards and regex cannot be combined")
     places, gaps = list[Int64s](), list[tuple[int, int]]()
@@ -78,7 +84,7 @@ def parse_words(text: str, lexicon: WordLexicon, options: WordOptions) -> WordQu
             if gap[0] > gap[1]:
                 raise LimitError(f"{item}: the maximum is below the minimum")
             continue
-        for place in _places(item, lexicon, options):
+        for place in _places(item, lexicon, options, work):
             if places:
                 gaps.append(gap or (0, 0))
             places.append(place)
@@ -92,25 +98,33 @@ def parse_words(text: str, lexicon: WordLexicon, options: WordOptions) -> WordQu
     return query
 
 
-def _places(item: str, lexicon: WordLexicon, options: WordOptions) -> list[Int64s]:
+def _places(item: str, lexicon: WordLexicon, options: WordOptions, work: Work) -> list[Int64s]:
     """The ids that each place of an item accepts; an item usually has one place."""
     if options.regex:
+        _pay(work, lexicon)
         return [lexicon.regex(item, options.folding)]
     alternatives = item.split("|")
     if len(alternatives) == 1:
-        return _words(item, lexicon, options)
+        return _words(item, lexicon, options, work)
     ids: list[Any] = []
     for alternative in alternatives:
-        places = _words(alternative, lexicon, options)
+        places = _words(alternative, lexicon, options, work)
         if len(places) != 1:
             raise LimitError(f"{item}: each alternative must be one word")
         ids += places
     return [np.unique(np.concatenate(ids))]
 
 
-def _words(item: str, lexicon: WordLexicon, options: WordOptions) -> list[Int64s]:
+def _words(item: str, lexicon: WordLexicon, options: WordOptions, work: Work) -> list[Int64s]:
     if options.wildcards and ("*" in item or "?" in item):
+        _pay(work, lexicon)
         return [lexicon.wildcard(item, options.folding)]
     data = item.encode("utf-8", "surrogateescape")
     words = [data[begin:end].decode() for begin, end in word_bounds(data).tolist()]
     return [lexicon.ids(word, options.folding) for word in words]
+
+
+def _pay(work: Work, lexicon: WordLexicon) -> None:
+    """Deduct the cost of matching a pattern against all words."""
+    if not work.take(1, BYTE_COST * lexicon.n_bytes):
+        raise LimitError(f"matching these patterns against {len(lexicon):,} words takes too long; use fewer patterns")

@@ -22,6 +22,7 @@ from pyunitok.index.statistics import (
     keyness,
 )
 from pyunitok.index.word_query import EXACT, WordOptions
+from pyunitok.index.words import WordMatches
 
 MAX_WINDOW = 50
 MAX_PARTS = 10_000
@@ -35,7 +36,7 @@ class StatisticsTable:
 
     rows      {"text": word, "count": ..., measure: value, ...} for each word, in the order of a measure
     distinct  the number of rows before the limit is applied
-    approx    True if counts are scaled from a sample
+    approx    True if counts are scaled from a sample, or the search was cut short
     """
 
     rows: list[dict[str, Any]]
@@ -48,6 +49,7 @@ class Dispersion:
     """How evenly the matches of a query are distributed; see statistics.py.
 
     parts, sizes, hits  the name, the number of words, and the number of matches of each part
+    approx              True if the search was cut short
     """
 
     count: int
@@ -58,6 +60,7 @@ class Dispersion:
     parts: list[str]
     sizes: Int64s
     hits: Int64s
+    approx: bool = False
 
 
 def collocations(
@@ -67,7 +70,7 @@ def collocations(
     """The words that occur up to `left` words before or `right` words after the matches of a query, in the same
     document, with their frequency in these windows and the measures of statistics.MEASURES.
 
-    max_hits  if there are more matches, a random sample of this size is read, and counts are scaled
+    max_hits  if there are more matches, this many at equal distances are read, and counts are scaled
 
     With ignore_case or ignore_accents, words that differ only in case or accents are counted as one.
     """
@@ -91,8 +94,8 @@ def collocations(
     f_y = counts[chosen].astype(np.float64)
     values = association(o, found.total, f_y, words.n_words, left + right)
     columns = {"count": np.rint(o).astype(np.int64), "total": counts[chosen], **values}
-    is_sample = scale != 1 and n_read > 0
-    return _table(index, chosen, columns, values[measure], limit, is_sample, options.folding)
+    approx = found.approx or (scale != 1 and n_read > 0)
+    return _table(index, chosen, columns, values[measure], limit, approx, options.folding)
 
 
 def key_words(
@@ -188,7 +191,8 @@ def dispersion(
 
     parts  a number of parts of equal size, or the name of a field or "@file": its values are the parts
     """
-    sizes, (places, documents) = index.words.document_sizes, _places(index, query, options)
+    sizes, found = index.words.document_sizes, index.words.matches(query, options)
+    places, documents = _places(index, found)
     n = int(sizes.sum())
     if isinstance(parts, int):
         if not 1 <= parts <= MAX_PARTS:
@@ -203,17 +207,19 @@ def dispersion(
         names = field.values
     dp, dp_norm = deviation_of_proportions(part_sizes, hits)
     arf = average_reduced_frequency(places, n)
-    return Dispersion(len(places), dp, dp_norm, juilland_d(part_sizes, hits), arf, names, part_sizes, hits)
+    evenness = juilland_d(part_sizes, hits)
+    return Dispersion(len(places), dp, dp_norm, evenness, arf, names, part_sizes, hits, found.approx)
 
 
-def _places(index: Index, query: str, options: WordOptions) -> tuple[Int64s, Int64s]:
+def _places(index: Index, found: WordMatches) -> tuple[Int64s, Int64s]:
     """For each match, the place of its first word among all words of the index, ascending, and its document."""
-    words, found = index.words, index.words.matches(query, options)
+    words = index.words
     before = np.cumsum(np.append(0, words.document_sizes))
     places, documents = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for number, part in enumerate(found.parts):
         shard, first = words.shards[number], index.first_document(number)
         for begins, _ in part.chunks():
+            begins = np.sort(begins)
             inside = shard.documents(begins)
             starts = np.concatenate(([0], shard.ends.astype(np.int64) + 1))
             places.append(before[inside + first] + begins - starts[inside])

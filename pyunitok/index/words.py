@@ -13,11 +13,12 @@ from pyunitok.corpus.words import word_bounds
 from pyunitok.errors import InputError, LimitError
 from pyunitok.index.hits import MAX_SORTED, SIDE_ORDERS, Count, Hits, Int64s, Places, shuffled
 from pyunitok.index.inputs import IndexInputs
-from pyunitok.index.search import DocumentHits, Order, SourceCount, TextSearch
+from pyunitok.index.search import DocumentHits, Order, SourceCounts, TextSearch, sources_of
 from pyunitok.index.word_matches import ShardMatches, find_words
 from pyunitok.index.word_ngrams import frequent_ngrams
-from pyunitok.index.word_query import EXACT, WordOptions, parse_words
+from pyunitok.index.word_query import EXACT, WordOptions, WordQuery, parse_words
 from pyunitok.index.word_shard import WordShard, open_words
+from pyunitok.index.work import Work
 
 SORT_WORDS = 4  # the number of words next to a hit that "R1" and "L1" compare
 MAX_READ = 1_000_000  # the maximum number of matches that next and previous read; if there are more, they read a sample
@@ -36,7 +37,7 @@ class WordCount:
 @dataclass
 class WordCounts:
     """The most frequent words or sequences of words; `total` includes those that a limit omits. approx is True if the
-    counts are scaled from a sample."""
+    counts are scaled from a sample, or if the search was cut short."""
 
     rows: list[WordCount]
     total: int
@@ -45,10 +46,12 @@ class WordCounts:
 
 
 class WordMatches:
-    """All matches of a word query: a ShardMatches for each shard, numbered consecutively."""
+    """All matches of a word query: a ShardMatches for each shard, numbered consecutively. approx is True if max_work
+    cut the search short, so that matches may be missing."""
 
     def __init__(self, parts: Sequence[ShardMatches]) -> None:
         self.parts = parts
+        self.approx = any(part.approx for part in parts)
         self.bounds = np.cumsum([0, *map(len, parts)], dtype=np.int64)
 
     @property
@@ -64,10 +67,11 @@ class WordMatches:
             begins[mask], ends[mask] = self.parts[shard].take(numbers[mask] - self.bounds[shard])
         return shards.astype(np.int64), begins, ends
 
-    def sampled(self, most: int, seed: int = 0) -> Iterator[tuple[int, Int64s, Int64s]]:
-        """Yields (shard, begins, ends) of all matches, or of `most` random ones if there are more."""
+    def sampled(self, most: int) -> Iterator[tuple[int, Int64s, Int64s]]:
+        """Yields (shard, begins, ends) of all matches or, if there are more than `most`, of that many at equal
+        distances."""
         if self.total > most:
-            shards, begins, ends = self.take(np.sort(shuffled(np.arange(most), self.total, seed)))
+            shards, begins, ends = self.take(np.arange(most) * self.total // most)
             for shard in np.unique(shards).tolist():
                 yield shard, begins[shards == shard], ends[shards == shard]
             return
@@ -117,11 +121,16 @@ class WordIndex:
     def matches(self, query: str, options: WordOptions = EXACT) -> WordMatches:
         """All matches of a query, which other methods turn into hits, documents and neighbours."""
         self.check()
-        parsed = parse_words(query, self.lexicon, options)
-        return WordMatches([find_words(shard, parsed) for shard in self.shards])
+        parsed = self._parsed(query, options)
+        return WordMatches([find_words(shard, parsed, options.max_work) for shard in self.shards])
+
+    def _parsed(self, query: str, options: WordOptions) -> WordQuery:
+        work = None if options.max_work is None else options.max_work * max(1, len(self.shards))
+        return parse_words(query, self.lexicon, options, Work(work))
 
     def count(self, query: str, options: WordOptions = EXACT) -> Count:
-        return Count(self.matches(query, options).total)
+        found = self.matches(query, options)
+        return Count(found.total, found.approx)
 
     def find(
         self, query: str, limit: int = 10, offset: int = 0, order: Order = "rank", seed: int = 0,
@@ -134,13 +143,13 @@ class WordIndex:
         if order == "random" and len(numbers):
             numbers = shuffled(numbers, found.total, seed)
         elif order == "text":
-            return self.hits_at(*self._in_text_order(found, numbers), found.total)
+            return self.hits_at(*self._in_text_order(found, numbers), found.total, found.approx)
         shards, begins, ends = found.take(numbers)
         if order in SIDE_ORDERS:
             shards, begins, ends = found.take(np.arange(min(found.total, MAX_SORTED), dtype=np.int64))
             chosen = np.lexsort(self._beside(shards, begins, ends, order))[offset : offset + limit]
             shards, begins, ends = shards[chosen], begins[chosen], ends[chosen]
-        return self.hits_at(shards, begins, ends, found.total)
+        return self.hits_at(shards, begins, ends, found.total, found.approx)
 
     def _in_text_order(self, found: WordMatches, numbers: Int64s) -> tuple[Int64s, Int64s, Int64s]:
         parts = [(np.full(len(part), k), *part.in_order()) for k, part in enumerate(found.parts)]
@@ -168,27 +177,32 @@ class WordIndex:
         """The documents with matches, and the number of matches in each. Reads all matches."""
         return self.documents_of(self.matches(query, options))
 
-    def documents_of(self, found: WordMatches) -> DocumentHits:
+    def documents_of(self, found: WordMatches, max_hits: int | None = None) -> DocumentHits:
+        """The documents of all matches or, if there are more than max_hits, of a sample of that size."""
+        counts = [np.zeros(len(shard.ends), np.int64) for shard in self.shards]
+        for number, begins, _ in found.sampled(found.total if max_hits is None else max_hits):
+            counts[number] += np.bincount(self.shards[number].documents(np.sort(begins)), minlength=len(counts[number]))
         parts = []
-        for number, matches in enumerate(found.parts):
-            counts = np.zeros(len(self.shards[number].ends), np.int64)
-            for begins, _ in matches.chunks():
-                counts += np.bincount(self.shards[number].documents(begins), minlength=len(counts))
-            documents = np.flatnonzero(counts)
-            parts.append(np.stack((documents + self._index.first_document(number), counts[documents])))
+        for number, column in enumerate(counts):
+            documents = np.flatnonzero(column)
+            parts.append(np.stack((documents + self._index.first_document(number), column[documents])))
         parts.sort(key=lambda part: int(part[0, 0]) if part.size else 0)
-        documents, counts = np.concatenate([np.empty((2, 0), np.int64), *parts], axis=1)
-        return DocumentHits(documents, counts, False)
+        documents, n = np.concatenate([np.empty((2, 0), np.int64), *parts], axis=1)
+        return DocumentHits(documents, n, found.approx)
 
-    def by_source(self, query: str, options: WordOptions = EXACT) -> list[SourceCount]:
-        """How often a query matches in each input, omitting inputs without matches."""
-        found = self.documents(query, options)
+    def by_source(self, query: str, options: WordOptions = EXACT, *, max_hits: int | None = None) -> SourceCounts:
+        """How often a query matches in each input, omitting inputs without matches. Like Index.by_source, reads a
+        sample if there are more than max_hits matches."""
+        matches = self.matches(query, options)
+        is_sample = max_hits is not None and matches.total > max_hits
+        found = self.documents_of(matches, max_hits)
         inputs: IndexInputs = self._index.inputs
         numbers, starts = np.unique(inputs.of(found.documents), return_index=True)
         hits = np.add.reduceat(found.counts, starts) if len(starts) else starts
+        if is_sample:
+            hits = np.rint(hits * (matches.total / max(1, hits.sum()))).astype(np.int64)
         documents = np.diff(np.append(starts, len(found.documents)))
-        rows = zip(numbers.tolist(), hits.tolist(), documents.tolist(), strict=True)
-        return [SourceCount(inputs.files[k], inputs.paths[k], n, d, False) for k, n, d in rows]
+        return sources_of(inputs, numbers, hits, documents, matches.approx or is_sample)
 
     # --------------------------------------------------------------------------------------------- lists of words ---
 
@@ -207,7 +221,7 @@ class WordIndex:
         is_sample = found.total > MAX_READ
         if is_sample:
             counts = np.rint(counts * (found.total / MAX_READ)).astype(np.int64)
-        return self._counted(counts, found.total, limit, is_sample)
+        return self._counted(counts, found.total, limit, is_sample or found.approx)
 
     def frequencies(
         self, query: str | None = None, limit: int | None = None, options: WordOptions = EXACT
@@ -219,7 +233,7 @@ class WordIndex:
         counts = np.array(self.lexicon.counts)
         counts[0] = 0
         if query is not None:
-            places = parse_words(query, self.lexicon, options).places
+            places = self._parsed(query, options).places
             if len(places) != 1:
                 raise LimitError(f"a list of words takes one word, but {query!r} has {len(places)}")
             others = np.ones(len(counts), np.bool_)
@@ -247,13 +261,11 @@ class WordIndex:
     def _merged(self, counts: Int64s, options: WordOptions) -> Int64s:
         """Adds the counts of equal words to the most frequent of them."""
         ids = np.flatnonzero(counts)
-        groups: dict[str, int] = {}
-        forms = map(options.folding.of, self.lexicon.words(ids))
-        group = np.array([groups.setdefault(form, len(groups)) for form in forms], np.int64)
+        group = self.lexicon.first_equal(options.folding)[ids]
         order = np.lexsort((ids, -counts[ids], group))
         first = np.concatenate(([True], np.diff(group[order]) > 0)) if len(order) else np.empty(0, np.bool_)
         ret = np.zeros_like(counts)
-        ret[ids[order[first]]] = np.bincount(group, counts[ids], len(groups)).astype(np.int64)
+        ret[ids[order[first]]] = np.add.reduceat(counts[ids[order]], np.flatnonzero(first)) if len(order) else 0
         return ret
 
     def _counted(self, counts: Int64s, total: int, limit: int | None, approx: bool) -> WordCounts:
@@ -281,13 +293,13 @@ class WordIndex:
             documents[mask] = self.shards[number].documents(begins[mask]) + self._index.first_document(number)
         return documents
 
-    def hits_at(self, shards: Int64s, begins: Int64s, ends: Int64s, total: int) -> Hits:
+    def hits_at(self, shards: Int64s, begins: Int64s, ends: Int64s, total: int, approx: bool = False) -> Hits:
         """The hits for words begins[k]:ends[k] of shards[k]. Takes time linear in the distance to the last mark or the
         start of the document, at most 128 words each."""
         tokens, skips, sizes = (np.empty(len(begins), np.int64) for _ in range(3))
         for k, (shard, begin, end) in enumerate(zip(shards.tolist(), begins.tolist(), ends.tolist(), strict=True)):
             tokens[k], skips[k], sizes[k] = self._place(shard, begin, end)
-        return self._index.hits_at(Places(shards.astype(np.int64), tokens, skips), sizes, total)
+        return self._index.hits_at(Places(shards.astype(np.int64), tokens, skips), sizes, total, approx)
 
     def _place(self, number: int, begin: int, end: int) -> tuple[int, int, int]:
         """Returns (token, byte in the token, bytes) of words begin:end of a shard."""

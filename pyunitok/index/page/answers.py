@@ -25,6 +25,7 @@ from pyunitok.index.page.parameters import (
     BadRequest,
     Parameters,
     number,
+    share_of_work,
     text_of,
     with_name,
 )  # fmt: skip
@@ -137,8 +138,7 @@ def sources(index: Index, parameters: Parameters) -> Answer:
         for source in found
     ]
     total = sum(source.hits for source in found)
-    return {"count": total, "approx": any(source.approx for source in found),
-            "rows": rows[: number(parameters, "limit", 200, MAX_LIMIT)]}  # fmt: skip
+    return {"count": total, "approx": found.approx, "rows": rows[: number(parameters, "limit", 200, MAX_LIMIT)]}
 
 
 def document(index: Index, parameters: Parameters) -> Answer:
@@ -221,10 +221,12 @@ def _complete(incomplete: bytes, data: bytes, is_last: bool) -> tuple[str, bytes
 
 def trace(index: Index, parameters: Parameters) -> Answer:
     """The rarest parts of a text that occur in the corpus, with documents that contain them: see index/trace.py."""
+    text = text_of(parameters)
     found = traced(
-        index, text_of(parameters), min_bytes=number(parameters, "min", 24, MAX_QUERY_BYTES, 1),
+        index, text, min_bytes=number(parameters, "min", 24, MAX_QUERY_BYTES, 1),
         max_documents=number(parameters, "documents", 10, MAX_TRACED), seed=number(parameters, "seed", 42, 1 << 32),
         context=number(parameters, "context", 80, MAX_CONTEXT), normalize=bool(number(parameters, "normalize", 0, 1)),
+        max_work=share_of_work(index, len(text)),
     )  # fmt: skip
     answer = as_json(index, found)
     for span in answer["spans"]:

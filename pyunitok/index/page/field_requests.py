@@ -31,7 +31,7 @@ def _query(index: Index, parameters: Parameters, samples: bool) -> tuple[Any, An
     if not number(parameters, "words", 0, 1):
         check_hits(index, index.count(text), samples=samples)
         return text, where, None
-    words, query = options_of(parameters), text.decode("utf-8", "surrogateescape")
+    words, query = options_of(index, parameters), text.decode("utf-8", "surrogateescape")
     check_hits(index, index.words.count(query, words), samples=True)  # words have suffix arrays
     return query, where, words
 

@@ -12,6 +12,7 @@ MAX_LIMIT = 1_000
 MAX_CONDITIONS = 10
 MAX_CONTEXT = 500  # characters on either side of a hit
 MAX_SCANNED = 5_000_000  # the maximum number of hits that a request sorts or counts by source, in about a second
+LEAST_WORK = 100_000  # the smallest budget of a search in one shard, about 0.1 ms
 
 Parameters = Mapping[str, Sequence[str]]
 Answer = dict[str, Any]
@@ -52,6 +53,11 @@ def conditions_of(parameters: Parameters, name: str = "where") -> list[str]:
     if len(ret) > MAX_CONDITIONS:
         raise BadRequest(f"expected at most {MAX_CONDITIONS} {name} parameters")
     return ret
+
+
+def share_of_work(index: Index, n_searches: int) -> int:
+    """The budget of each of many searches, most of which take a few microseconds."""
+    return min(index.max_work, max(LEAST_WORK, index.max_work // max(1, n_searches)))
 
 
 def check_hits(index: Index, n_hits: int, *, samples: bool = False) -> None:

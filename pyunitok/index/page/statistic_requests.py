@@ -36,10 +36,10 @@ def _query(parameters: Parameters) -> str:
 
 def collocations(index: Index, parameters: Parameters) -> Answer:
     """The words that occur up to `left` words before or `right` words after a query."""
-    sides = [number(parameters, name, 5, MAX_SIDE) for name in ("left", "right")]
+    left, right = (number(parameters, name, 5, MAX_SIDE) for name in ("left", "right"))
     measure = (parameters.get("measure") or ["log_dice"])[-1]
     return statistic_answers.collocates(
-        index, _query(parameters), options_of(parameters), sides[0], sides[1], measure, *_range(parameters), MAX_SAMPLED
+        index, _query(parameters), options_of(index, parameters), left, right, measure, *_range(parameters), MAX_SAMPLED
     )
 
 
@@ -49,12 +49,12 @@ def keyness(index: Index, parameters: Parameters) -> Answer:
     if index.words.n_words > MAX_COUNTED:
         raise LimitError(f"keywords of over {MAX_COUNTED:,} words take too long here; use `search --keyness`")
     where, against = conditions_of(parameters), conditions_of(parameters, "against") or None
-    return statistic_answers.keys(index, where, against, options_of(parameters), measure, *_range(parameters))
+    return statistic_answers.keys(index, where, against, options_of(index, parameters), measure, *_range(parameters))
 
 
 def dispersion(index: Index, parameters: Parameters) -> Answer:
     """How evenly a query is distributed over `parts`, a number or a field."""
-    query, options = _query(parameters), options_of(parameters)
+    query, options = _query(parameters), options_of(index, parameters)
     check_hits(index, index.words.count(query, options), samples=True)  # words have suffix arrays
     return statistic_answers.spread(index, query, options, (parameters.get("parts") or ["100"])[-1])
 

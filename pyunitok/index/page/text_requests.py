@@ -18,6 +18,7 @@ from pyunitok.index.page.parameters import (
     Parameters,
     check_hits,
     number,
+    share_of_work,
     text_of,
     with_name,
 )  # fmt: skip
@@ -25,7 +26,6 @@ from pyunitok.vocab.utf8 import readable
 
 MAX_CLAUSES, MAX_TERMS = 10, 20
 MAX_GRAM_TOKENS = 20_000_000  # the size of the largest index whose n-grams are counted while the user waits
-LEAST_WORK = 100_000  # the smallest budget of a search in one shard, about 0.1 ms
 
 
 def all_of(index: Index, parameters: Parameters) -> Answer:
@@ -36,12 +36,14 @@ def all_of(index: Index, parameters: Parameters) -> Answer:
         raise BadRequest(f"expected 1 to {MAX_CLAUSES} q parameters with at most {MAX_TERMS} terms each")
     if sum(len(term) for clause in clauses for term in clause) > MAX_QUERY_BYTES:
         raise BadRequest(f"the terms have more than {MAX_QUERY_BYTES:,} bytes")
-    work = _share_of_work(index, sum(map(len, clauses)))
-    counts = [sum(index.count(term, max_work=work) for term in clause) for clause in clauses]
+    work = share_of_work(index, sum(map(len, clauses)))
+    found = [[index.count(term, max_work=work) for term in clause] for clause in clauses]
+    counts = [sum(map(int, clause)) for clause in found]
     check_hits(index, sum(counts))
     within = number(parameters, "within", 0, 1 << 40) if "within" in parameters else None
     answer = text_answers.all_of(index, clauses, within, work)
-    return answer | {"within": within, "clauses": parameters["q"], "counts": counts}
+    approx = answer["approx"] or any(count.approx for clause in found for count in clause)
+    return answer | {"approx": approx, "within": within, "clauses": parameters["q"], "counts": counts}
 
 
 def ngrams(index: Index, parameters: Parameters) -> Answer:
@@ -61,7 +63,7 @@ def overlap(index: Index, parameters: Parameters) -> Answer:
         raise BadRequest(f"unit must be one of {', '.join(UNITS)}")
     lines = text.splitlines()
     normalize = bool(number(parameters, "normalize", 0, 1))
-    answer = text_answers.overlap(index, lines, n, unit, normalize, _share_of_work(index, len(text)))
+    answer = text_answers.overlap(index, lines, n, unit, normalize, share_of_work(index, len(text)))
     for row, line in zip(answer["overlap"], lines, strict=True):
         row["text"] = readable(line)
     return answer
@@ -73,13 +75,8 @@ def spans(index: Index, parameters: Parameters) -> Answer:
     offset, limit = number(parameters, "offset", 0, MAX_SORTED), number(parameters, "limit", 200, MAX_LIMIT)
     whole_words, normalize = bool(number(parameters, "whole_words", 1, 1)), bool(number(parameters, "normalize", 0, 1))
     chosen = (least, whole_words, normalize, offset, limit)
-    answer = text_answers.spans(index, text, *chosen, _share_of_work(index, len(text)))
+    answer = text_answers.spans(index, text, *chosen, share_of_work(index, len(text)))
     return answer | {"spans": [with_name(index, span) for span in answer["spans"]]}
-
-
-def _share_of_work(index: Index, n_searches: int) -> int:
-    """The budget of each of many searches, most of which take a few microseconds."""
-    return min(index.max_work, max(LEAST_WORK, index.max_work // max(1, n_searches)))
 
 
 TEXT_REQUESTS: dict[str, Callable[[Index, Parameters], Answer]] = {

@@ -27,9 +27,10 @@ MAX_GRAM_WORDS = 20_000_000  # the size of the largest index whose n-grams are c
 MAX_REACHED = 1 << 40
 
 
-def options_of(parameters: Parameters) -> WordOptions:
+def options_of(index: Index, parameters: Parameters) -> WordOptions:
     names = ("ignore_case", "ignore_accents", "wildcards", "regex")
-    return WordOptions(**{name: bool(number(parameters, name, 0, 1)) for name in names})
+    flags = {name: bool(number(parameters, name, 0, 1)) for name in names}
+    return WordOptions(**flags, max_work=index.max_work)
 
 
 def _query(parameters: Parameters) -> str:
@@ -38,7 +39,7 @@ def _query(parameters: Parameters) -> str:
 
 def word_count(index: Index, parameters: Parameters) -> Answer:
     """How often a query matches."""
-    return word_answers.count(index, _query(parameters), options_of(parameters))
+    return word_answers.count(index, _query(parameters), options_of(index, parameters))
 
 
 def word_hits(index: Index, parameters: Parameters) -> Answer:
@@ -46,7 +47,7 @@ def word_hits(index: Index, parameters: Parameters) -> Answer:
     sort: Any = (parameters.get("sort") or ["rank"])[-1]
     if sort not in ORDERS:
         raise BadRequest(f"sort must be one of {', '.join(ORDERS)}")
-    query, options = _query(parameters), options_of(parameters)
+    query, options = _query(parameters), options_of(index, parameters)
     if sort == "text" and index.words.count(query, options) > MAX_SCANNED:
         raise BadRequest(f"this query has over {MAX_SCANNED:,} hits, too many to sort; choose another order")
     most = MAX_SORTED if sort in (*SIDE_ORDERS, "text") else MAX_REACHED
@@ -64,7 +65,7 @@ def word_hits(index: Index, parameters: Parameters) -> Answer:
 def word_sources(index: Index, parameters: Parameters) -> Answer:
     """How often a query matches in each input."""
     limit = number(parameters, "limit", 200, MAX_LIMIT)
-    answer = word_answers.by_source(index, _query(parameters), options_of(parameters), 0, limit)
+    answer = word_answers.by_source(index, _query(parameters), options_of(index, parameters), 0, limit, MAX_SCANNED)
     return answer | {"sources": [with_name(index, row) for row in answer["sources"]]}
 
 
@@ -72,7 +73,7 @@ def _list(name: str) -> Callable[[Index, Parameters], Answer]:
     def answer(index: Index, parameters: Parameters) -> Answer:
         query = None if name == "word_list" and "q" not in parameters else _query(parameters)
         offset, limit = number(parameters, "offset", 0, MAX_SORTED), number(parameters, "limit", 30, MAX_LIMIT)
-        return word_answers.lists(index, name, query, options_of(parameters), offset, limit)
+        return word_answers.lists(index, name, query, options_of(index, parameters), offset, limit)
 
     return answer
 
