@@ -31,7 +31,8 @@ from pyunitok.index.page.answers import ask
 from pyunitok.index.page.parameters import BadRequest
 from pyunitok.index.verify import verify_index
 from pyunitok.index.word_build import MARK_EVERY, add_words
-from pyunitok.index.word_query import WordOptions
+from pyunitok.index.word_matches import find_words
+from pyunitok.index.word_query import WordOptions, parse_words
 
 PIECES = [*BYTES, b"the", b" the", b" Fox", "é".encode(), b"ing ", "日".encode()]
 SOME = ["the", "The", "THE", "fox", "Fox", "él", "el", "Él", "walking", "walked", "straße", "STRASSE", "日本", "don't",
@@ -123,6 +124,27 @@ def test_queries_equal_a_linear_search(
         near = getattr(index.words, name)(query, options=options)
         assert {row.text: row.count for row in near.rows} == oracle.neighbours(documents, expected, after)
         assert [row.count for row in near.rows] == sorted((row.count for row in near.rows), reverse=True)
+
+
+@pytest.mark.parametrize(("query", "share"), [("the fox", 1), ("the [0-2] fox", 1), ("the|fox [1-2] walking", 0)])
+def test_a_budget_cuts_the_search_of_a_shard_short(
+    index: Any, query: str, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    """All methods return some of the matches: combinations, around the rarest place, and all words in order."""
+    monkeypatch.setattr(word_matches, "SCAN_SHARE", share)
+    parsed = parse_words(query, index.words.lexicon, WordOptions())
+    for shard in index.words.shards:
+        expected = list(zip(*(column.tolist() for column in find_words(shard, parsed).in_order()), strict=True))
+        sizes = [0]
+        for work in (0, 100, 500, 2_000, 10_000, 1 << 40):
+            matches = find_words(shard, parsed, work)
+            found = list(zip(*(column.tolist() for column in matches.in_order()), strict=True))
+            assert set(found) <= set(expected) and (matches.approx or found == expected)
+            if share == 0:
+                assert found == [match for match in expected if match[1] <= work]
+                assert matches.approx == (work < len(shard))
+            sizes.append(len(found))
+        assert sizes == sorted(sizes) and sizes[1] == 0 and sizes[-1] == len(expected) and not matches.approx
 
 
 def test_regular_expressions(index: Any, documents: list[list[str]]) -> None:
