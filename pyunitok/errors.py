@@ -49,7 +49,7 @@ class ModelFormatError(UnitokError, ValueError):
 
 
 class PatternError(VocabularyError):
-    """A pre-tokenizer pattern is invalid, or C does not support it; the message names the byte."""
+    """A pre-tokenizer pattern is invalid, or the C library does not support it; the message names the byte."""
 
 
 class IdError(UnitokError, IndexError, ValueError):

@@ -72,7 +72,7 @@ def decontaminate(
     out             CLEAN: a file if the corpus is one file, otherwise a folder; None with action="report"
     against         files of benchmark items, in the format against_format: see clean/benchmarks.py
     field           the fields to compare, for against_format="fields"
-    preset          the rule of a paper (see clean/rules.py); `rule` overrides fields of this Rule or of the default
+    preset          the rule of a paper (see clean/rules.py); `rule` overrides its fields, or those of the default Rule
     model           the model for unit="tokens"
     report          a file for hits, JSON lines; compressed if its name ends in .zst, .gz, .bz2 or .xz
     reading         text_key, separator, threads and other options for reading the corpus
@@ -139,7 +139,7 @@ class Decontamination:
 
     @property
     def base(self) -> Path:
-        """Names the journal and the result of an undivided run."""
+        """The path after which the journal and the result of an undivided run are named."""
         base = self._out or self._report
         assert base is not None
         return base

@@ -3,7 +3,7 @@
     1. read      the texts of OTHER and of the corpus ──▶ text-0, the concatenation of all documents
     2. whole     with --documents: documents that equal an earlier one ──▶ cuts
     3. repeats   windows of the text that repeat (repeats.py) ──▶ ranges ──▶ whole words, in documents ──▶ cuts
-    4. count     the text without the cuts ──▶ windows that still repeat; with --repeat, step 3 again until none does
+    4. count     the text without the cuts ──▶ windows that still repeat; with --repeat, step 3 again until none is left
     5. write     the corpus is read again and written without the cuts
 
             corpus   │ a.jsonl          │ b.jsonl            │

@@ -98,7 +98,7 @@ class Matcher:
         return ids.data.astype(np.uint32), ids.offsets
 
     def _weighted(self, n_units: Int64s) -> tuple[Shares, Shares]:
-        """The weight of each n-gram, by number, and the sum of the weights of each text's distinct n-grams."""
+        """The weight of each n-gram, indexed by number, and the sum of the weights of each text's distinct n-grams."""
         n_texts, n_all = len(n_units), self.grams.n_units
         gram_at = np.arange(n_all)
         gram_at[self._repeats[:, 1]] = self._repeats[:, 0]

@@ -45,7 +45,7 @@ from pyunitok.run.plan import Progress
 MAX_TASK_BYTES = 4 << 20  # the maximum bytes of text for one call
 MAX_TASK_RECORDS = 1 << 17
 MAX_BATCH_BYTES = 64 << 20
-CLUSTER_TASK_BYTES = 1 << 30  # the maximum bytes of text for one task of a cluster, apart from a longer document
+CLUSTER_TASK_BYTES = 1 << 30  # the maximum bytes of text for one task of a cluster, unless a document is longer
 OnStep = Callable[[str, Progress], None]
 
 

@@ -49,7 +49,7 @@ class RunState(Protocol[T]):
     """The progress of a run, which the journal stores.
 
     position       where reading resumes
-    pipes          the hash of the data read from each pipe, by the number of the input
+    pipes          the hash of the data read from each pipe, indexed by the number of the input
     is_consistent  False while a block is being added, and after an error while adding one
     is_writing     whether results are written, or only added to the state
     """

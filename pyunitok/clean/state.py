@@ -73,7 +73,7 @@ class CleanState:
     is_counted      step 1 is complete
     texts           the number of documents in which each text of an item was found
     n_documents     for each benchmark, the number of documents that contain one of its items
-    pipes           the hash of the data read from each pipe, by the number of the input
+    pipes           the hash of the data read from each pipe, indexed by the number of the input
     is_consistent   False while a block is being added, and after an error while adding one
     """
 

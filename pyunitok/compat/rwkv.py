@@ -86,7 +86,7 @@ class RWKV_TOKENIZER(TRIE_TOKENIZER):
 
 
 class WorldTokenizer:
-    """pyrwkv_tokenizer's tokenizer, which reads a vocabulary file, but with exceptions instead of panics.
+    """Replaces pyrwkv_tokenizer's WorldTokenizer, which reads a vocabulary file. Raises exceptions, never panics.
 
     tokenizer  the underlying pyunitok.Tokenizer
     """

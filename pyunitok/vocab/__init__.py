@@ -1,7 +1,7 @@
 """Opens vocabulary and model files. Each format has a module and a row in READERS.
 
 A reader returns a Vocabulary (vocabulary.py), which builds the model. A native file contains the model and is
-mapped into memory. Two formats have no rows: vocab.json with merges.txt, because it is two files, and folders
+mapped into memory. Two formats have no rows: vocab.json with merges.txt, which is two files, and folders
 (folder.py). convert.py converts one format to another.
 """
 

@@ -27,7 +27,7 @@ _UNCLASSED_MARKS = "\u0f73\u0f75\u0f81"  # their combining class is 0, but they 
 
 
 def normalize(text: bytes) -> bytes:
-    """The text in NFC, by this Python's Unicode version; `text` itself if it is in NFC. O(n)."""
+    """The text in NFC, according to this Python's Unicode version; `text` itself if it is in NFC. O(n)."""
     if text.isascii():
         return text
     before = utf8.escaped(text)  # invalid bytes become U+DC80..U+DCFF, which NFC never combines

@@ -2,8 +2,8 @@
 
 There are two exceptions. First, a shuffled sample (input_sentence_size) is the same in every run, whereas sentencepiece
 0.2.3 draws a different sample in every process, regardless of set_random_generator_seed(). Second, if
-character_coverage excludes U+2581 (which requires add_dummy_prefix=False), sentencepiece does not split at spaces, but
-this trainer does.
+character_coverage excludes U+2581 (which requires add_dummy_prefix=False), this trainer still splits at spaces, unlike
+sentencepiece.
 """
 
 from __future__ import annotations

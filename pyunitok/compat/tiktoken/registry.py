@@ -21,7 +21,7 @@ _HARMONY = {
 
 
 class _Row(NamedTuple):
-    """The file of an encoding, its SHA-256, the pattern, the special tokens, and the number of ids to check."""
+    """The file of an encoding, its SHA-256, the pattern, the special tokens, and the expected number of ids."""
 
     file: str
     sha256: str

@@ -15,7 +15,7 @@ from typing import Any
 from pyunitok._c import model as c_model
 from pyunitok._c.text import Finder
 
-_CUT_REACH = 16  # bytes on each side that determine a cut, two characters at most: csrc/text/cut_pattern.c
+_CUT_REACH = 16  # bytes on each side that determine a cut, at most two characters: csrc/text/cut_pattern.c
 _TRIES = 1000
 
 

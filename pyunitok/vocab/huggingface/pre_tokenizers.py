@@ -7,7 +7,7 @@ Each step divides the pieces of the previous step, so each step becomes a level 
     Digits        a class; repeated unless individual_digits is set
     Punctuation   a class; Contiguous: repeated
     ByteLevel     GPT-2's regex, unless use_regex is false. It must be the last step, because it replaces bytes with
-                  other characters. If it adds a space before each piece that it gets, it must also be the first step
+                  other characters. If it adds a space before each piece that it receives, it must also be first
 """
 
 from __future__ import annotations
