@@ -8,10 +8,19 @@
  *                     └──┬──┘           80
  *                       └──┬──┘         39
  *
- * The context of an anchor consists of the units that may share a window with it: the n - k units before
- * it, and n units from its first unit on. Anchors with equal contexts have equal windows. Other anchors with the same
- * k-gram may have some equal windows: those that begin at least `before` units before it share the
- * `before` units on its left, and all others share n - k + 1 - before units on the right of the k-gram.
+ * Comparing the windows of a text with each other would need a record for each byte. Anchors need
+ * far fewer, about two for n - k + 1 units, since adjacent windows usually have the same one.
+ *
+ * The context of an anchor consists of the units that may share a window with it: the n - k units
+ * before it, and n units from its first unit on. Anchors with equal contexts have equal windows.
+ * Other anchors with the same k-gram may have some equal windows: those that begin at least
+ * `before` units before it share the `before` units on its left, and all others share
+ * n - k + 1 - before units on the right of the k-gram.
+ *
+ *     context  │      n - k       │ k-gram │      n - k       │
+ *     windows  ├───────────────────────────┤                      each contains the k-gram
+ *                                 ├───────────────────────────┤   and at least one side
+ *     sides              ├─ left ─┤        ├─ right ─┤
  *
  * key of an anchor      │ 63 … 16 hash of the k-gram   │ 15 … 0 hash of the units on the left  │
  * place of an anchor    │ 63 … 48 hash of the units on the right │ 47 … 0 position             │

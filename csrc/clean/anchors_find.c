@@ -1,12 +1,14 @@
 /* anchors_find.c - finds anchors, windows and documents
  *
- * The anchor of a window is the last of its k-grams with the smallest hash. It stays the same until a
- * k-gram with an equal or smaller hash follows, or until it is no longer in the window.
+ * The anchor of a window is the last of its k-grams with the smallest hash. It stays the same
+ * until a k-gram with an equal or smaller hash follows, or until it is no longer in the window.
  *
- * Bytes. The hash of a k-gram is rolling; the hashes of anchors are computed from the bytes, because there
- * are few anchors. Only the bytes around marks are searched for windows.
+ * Bytes. The hash of a k-gram is rolling; the hashes of anchors are computed from the bytes,
+ * because there are few anchors. Only the bytes around marks are searched for windows.
  *
- * Words. Rings hold the units that a window or a context still needs, so that a document is read once:
+ * Words only determine where windows begin and end: the text of two windows is compared exactly,
+ * with the separators between their words. Rings hold the units that a window or a context still
+ * needs, so that a document is read once:
  *
  *     prefixes[i]    hash of units 0..i-1, each with what separates it from the next unit
  *     lasts[i]       hash of unit i alone
@@ -44,9 +46,9 @@ int32_t unitok_anchors_new(const unitok_word_rules *rules, int64_t n_units, uint
     if (!anchors) return fail_memory(error);
     anchors->rules = rules;
     anchors->n = n_units;
-    /* Longer k-grams give more anchors, but fewer k-grams of different windows are equal. With n / 2,
-     * n / 3 and n / 4, the measured times are within 10 %, and n / 3 takes less disk space than
-     * n / 2. */
+    /* Longer k-grams give more anchors, but fewer k-grams of different windows are equal. With
+     * n / 2, n / 3 and n / 4, the measured times are within 10 %, and n / 3 takes less disk space
+     * than n / 2. */
     anchors->k = n_units / 3 + 1;
     anchors->before = (n_units - anchors->k + 1) / 2;
     anchors->factor = random_factor(seed, 0);
@@ -67,7 +69,7 @@ int32_t unitok_anchors_new(const unitok_word_rules *rules, int64_t n_units, uint
     return UNITOK_OK;
 }
 
-/* ------------------------------------------------------------------------------------ Bytes ---- */
+/* ----------------------------------------------------------------------------------- Bytes ---- */
 
 typedef struct bounds {
     int64_t begin;
@@ -90,6 +92,8 @@ typedef struct scan {
     int64_t capacity, n;
 } scan;
 
+/* Rings of a power of two, so that an index is a mask. A window needs n + 1 prefixes, and the
+ * context of an anchor 2 n - k units, so 2 n + 2 entries are enough for either. */
 static int new_scan(scan *s)
 {
     int64_t n_ring = 4;
@@ -113,6 +117,8 @@ static void free_scan(scan *s)
     mem_free(s->waiting);
 }
 
+/* Records beyond the capacity are only counted, so that the caller can repeat the call with more
+ * memory. */
 static void put(scan *s, uint64_t key, uint64_t value, uint64_t place)
 {
     if (s->n < s->capacity) s->ret[s->n] = (unitok_anchor){key, value, place};
@@ -125,7 +131,9 @@ INLINE uint64_t folded(uint64_t a, uint64_t b)
     return low ^ high;
 }
 
-/* A hash of bytes, 16 at a time; the last 16 may overlap the previous ones. */
+/* A hash of bytes, 16 at a time; the last 16 may overlap the previous ones. The length is part of
+ * the initial state, so the overlap does not make different texts collide. Each step multiplies two
+ * numbers that depend on the key; without the key, nobody can choose texts with equal hashes. */
 INLINE uint64_t hash_bytes(const unitok_anchors *anchors, const uint8_t *text, int64_t n)
 {
     uint64_t key = anchors->seed, hash = key ^ (uint64_t)n * RNG_GAMMA;
@@ -139,10 +147,12 @@ INLINE uint64_t hash_bytes(const unitok_anchors *anchors, const uint8_t *text, i
     return folded(hash ^ RNG_MULTIPLIER, key);
 }
 
-/* 16 bits of a hash, not all 0. */
+/* 16 bits of a hash, not all 0, because 0 means that there are too few units on this side. Equal
+ * sides only decide what is examined further, so 16 bits are enough. */
 INLINE uint64_t side(uint64_t hash) { return 1 + (hash ^ hash >> 32) % 65535; }
 
-/* The value of text[begin..end-1]. If the hashes of all bytes collide, the hash of the ends can still differ. */
+/* The value of text[begin..end-1]. If the hashes of all bytes collide, the hash of the ends can
+ * still differ. */
 static uint64_t value_of(const uint8_t *text, int64_t begin, int64_t end)
 {
     uint64_t first = first_eight(text + begin, end - begin), last = 0;
@@ -169,7 +179,9 @@ INLINE int is_marked(scan *s, int64_t position, int64_t before)
     return (*s->marks & (before >= s->anchors->before ? MARK_LEFT : MARK_RIGHT)) != 0;
 }
 
-/* Emits the anchor that begins with byte i. */
+/* Emits the anchor that begins with byte i. The context is shorter at the ends of a document.
+ * Contexts of equal bytes whose anchors are at different offsets must not be one class, so the
+ * number of units on the left is added to the value. */
 static void put_byte_anchor(scan *s, int64_t i, uint64_t gram)
 {
     const unitok_anchors *anchors = s->anchors;
@@ -194,7 +206,8 @@ INLINE void put_byte_window(scan *s, int64_t i)
     put(s, hash << 3, value_of(s->text, i, end), (uint64_t)(s->at + i));
 }
 
-/* Of the k-grams from i to `last`, the last one with the smallest hash. */
+/* Of the k-grams from i to `last`, the last one with the smallest hash. Called when the anchor has
+ * left the window; until then, each step compares only the newest k-gram with it. */
 INLINE int64_t smallest_gram(const uint64_t *grams, int64_t mask, int64_t i, int64_t last)
 {
     int64_t best = i;
@@ -203,6 +216,16 @@ INLINE int64_t smallest_gram(const uint64_t *grams, int64_t mask, int64_t i, int
     return best;
 }
 
+/* At step j, byte j is added: it completes the k-gram `newest` and the window `first`. The hash of
+ * a k-gram is cyclic: a step rotates it by one bit, adds the new byte, and removes the byte that
+ * leaves, which has been rotated k times by then.
+ *
+ *     bytes       … │ first ........................ newest ....... j │
+ *                     ├───────────────── window of n ─────────────────┤
+ *                                                    ├─── k-gram ─────┤
+ *
+ * `best` is the anchor of the window, -1 before the first one. A new anchor is emitted once, and
+ * not again for the windows that follow with the same anchor. */
 INLINE void scan_bytes(scan *s, int32_t kind)
 {
     const unitok_anchors *anchors = s->anchors;
@@ -237,7 +260,9 @@ INLINE void scan_bytes(scan *s, int32_t kind)
     }
 }
 
-/* Scans the bytes around the marks in a document. */
+/* Scans the bytes around the marks in a document. A mark's windows lie within n - k bytes before it
+ * and n bytes from it on; marks that are so close that these stretches overlap are scanned as one.
+ * Each stretch is scanned as a document of its own, with its marks. */
 static void scan_marked_bytes(scan *s)
 {
     const unitok_anchors *anchors = s->anchors;
@@ -262,7 +287,7 @@ static void scan_marked_bytes(scan *s)
     }
 }
 
-/* ------------------------------------------------------------------------------------ Words ---- */
+/* ----------------------------------------------------------------------------------- Words ---- */
 
 /* The hash of units i..i+n-1, n >= 1, without the separator after the last one. */
 static uint64_t hash_units(const scan *s, int64_t i, int64_t n)
@@ -291,7 +316,8 @@ static int take_word(scan *s, int64_t j)
     return 1;
 }
 
-/* Emits the anchor that begins with word i. n_units: words read so far, or in the document. */
+/* Emits the anchor that begins with word i. n_units: words read so far, or in the document. The
+ * value is 0, because anchors of words are never grouped into classes (group_key). */
 static void put_word_anchor(scan *s, int64_t i, int64_t n_units)
 {
     const unitok_anchors *anchors = s->anchors;
@@ -313,6 +339,8 @@ static void put_word_window(scan *s, int64_t i)
     put(s, hash_units(s, i, n) << 3, value_of(s->text, begin, end), (uint64_t)(s->at + begin));
 }
 
+/* Like scan_bytes, unit by unit. Anchors wait in a ring until the words on their right have been
+ * read: anchor i is complete once the window `first` >= i is, or at the end of the document. */
 static void scan_words(scan *s, int32_t kind)
 {
     int64_t n = s->anchors->n, k = s->anchors->k, best = -1, j = 0;
@@ -336,7 +364,7 @@ static void scan_words(scan *s, int32_t kind)
     while (s->n_done < s->n_waited) put_word_anchor(s, s->waiting[s->n_done++ & s->mask], j);
 }
 
-/* -------------------------------------------------------------------------------- Documents ---- */
+/* ------------------------------------------------------------------------------- Documents ---- */
 
 /* Whether a mark is in the document. Skips the marks before it. */
 static int has_mark(scan *s)

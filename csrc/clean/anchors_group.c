@@ -1,4 +1,5 @@
-/* anchors_group.c - sorts records, and finds pairs of places with equal text among records with equal keys
+/* anchors_group.c - sorts records, and finds pairs of places with equal text among records with
+ * equal keys
  *
  *     anchors with the key of one k-gram:      class    positions
  *                                              ctx A    10  90  140       pairs (90, 10), (140, 10); kept 10
@@ -12,13 +13,17 @@
  * their contexts. More anchors are marked instead: all their windows are then found and grouped in
  * turn, which takes time proportional to their number, not to its square.
  *
- * A copy that overlaps the first one is not in a pair, so that one copy remains of a text like "aaaa…".
+ * A copy that overlaps the first one is not in a pair, so that one copy remains of a text like
+ * "aaaa…".
  */
 
 #include "clean/anchors.h"
 #include "ground/alloc.h"
 #include "ground/error.h"
 
+/* A counting sort, stable. starts[b + 1] is counted first, then moves from the beginning of bucket
+ * b to its end while records are written, so shifting all entries by one restores
+ * the beginnings. */
 void unitok_anchors_divide(const unitok_anchor *records, int64_t n, int shift, int64_t n_buckets,
                            int64_t *starts, unitok_anchor *ret)
 {
@@ -30,7 +35,7 @@ void unitok_anchors_divide(const unitok_anchor *records, int64_t n, int shift, i
     starts[0] = 0;
 }
 
-/* ------------------------------------------------------------------------------------- Sort ---- */
+/* ------------------------------------------------------------------------------------ Sort ---- */
 
 #define FEW 24 /* insertion sort is faster for at most this many records */
 
@@ -52,7 +57,8 @@ static void sort_few(unitok_anchor *records, int64_t n, int shift, int by_value)
     }
 }
 
-/* A stable bottom-up merge sort. */
+/* A stable bottom-up merge sort, for cells of any size: a text of one repeated byte has equal keys
+ * only. A merge is skipped if its two runs are in order already, as equal keys always are. */
 static void sort_cell(unitok_anchor *records, int64_t n, unitok_anchor *scratch, int shift,
                       int by_value)
 {
@@ -72,8 +78,10 @@ static void sort_cell(unitok_anchor *records, int64_t n, unitok_anchor *scratch,
     }
 }
 
-/* Divides records into cells of about four by their keys, which are nearly uniform, and sorts each cell. Returns 0
- * if allocation fails. */
+/* Divides records into cells of about four by their keys, which are nearly uniform, and sorts each
+ * cell. Returns 0 if allocation fails. Stable, so records with equal keys and values stay in the
+ * order of their positions, and the first of them is the earliest copy. O(n) for uniform keys,
+ * O(n log n) for any. */
 static int sort_records(unitok_anchor *records, int64_t n, unitok_anchor *scratch, int shift,
                         int by_value)
 {
@@ -106,7 +114,7 @@ int32_t unitok_anchors_sort(unitok_anchor *records, int64_t n, unitok_anchor *sc
     return sort_records(records, n, scratch, 0, 0) ? UNITOK_OK : fail_memory(error);
 }
 
-/* ------------------------------------------------------------------------------------ Group ---- */
+/* ----------------------------------------------------------------------------------- Group ---- */
 
 #define N_SIDES (1 << ANCHOR_SIDE_BITS)
 
@@ -129,7 +137,8 @@ static void pair(grouping *g, const unitok_anchor *a, const unitok_anchor *b, ui
                                                n_bytes};
 }
 
-/* Pairs the records i..end-1, which are one class, and keeps the others. */
+/* Pairs the records i..end-1, which are one class, and keeps the others. The first one is the copy
+ * that remains: each later copy is paired with it, unless the two overlap. */
 static void group_class(grouping *g, int64_t i, int64_t end)
 {
     unitok_anchor first = g->records[i];
@@ -152,7 +161,9 @@ INLINE void count_side(uint8_t *n, uint32_t value)
 }
 
 /* Of the records i..end-1, which have the same key, marks those that may share a window with
- * another record. */
+ * another record: those with the same hash of one side. A side of 0 does not exist and matches
+ * nothing. Counts stop at 2, because only "more than one" matters, and are cleared afterwards entry
+ * by entry, because most groups are far smaller than the tables. */
 static void mark_some(grouping *g, int64_t i, int64_t end)
 {
     for (int64_t k = i; k < end; k++) {
@@ -170,7 +181,8 @@ static void mark_some(grouping *g, int64_t i, int64_t end)
         g->lefts[anchor_left(&g->records[k])] = g->rights[anchor_right(&g->records[k])] = 0;
 }
 
-/* Of the records i..end-1, which have the same key, pairs those that may share a window. */
+/* Of the records i..end-1, which have the same key, pairs those that may share a window. At most
+ * UNITOK_ANCHORS_MAX_PAIRED of them, since it compares all with all. */
 static void pair_some(grouping *g, int64_t i, int64_t end)
 {
     for (int64_t k = i; k < end; k++) {
@@ -192,8 +204,8 @@ static void keep_all(grouping *g, int64_t i, int64_t end)
     g->n.n_kept += end - i;
 }
 
-/* Handles records i..end-1, which have the same key. Classes of anchors of words are not paired, because the size of
- * their contexts in bytes is unknown; all their windows are found instead. */
+/* Handles records i..end-1, which have the same key. Classes of anchors of words are not paired,
+ * because the size of their contexts in bytes is unknown; all their windows are found instead. */
 static void group_key(grouping *g, int64_t i, int64_t end)
 {
     int is_gram = g->kind == UNITOK_ANCHOR_GRAMS;

@@ -37,8 +37,9 @@ static document document_at(const int64_t *ends, int64_t n_documents, int64_t at
 INLINE int holds(const document *d, int64_t at) { return d->begin <= at && at < d->end; }
 
 /* The part of the context of anchor `a` that equals the context of `b`; empty if it contains no
- * window. Their hashes are equal, so nearly always both contexts are: a memcmp of everything
- * confirms it. Else the equal part is extended from the anchor in both directions. */
+ * window. If the anchors are of one class, the hashes of their contexts are equal, so nearly always
+ * both contexts are: a memcmp of everything confirms it. Otherwise, as for anchors of different
+ * classes, the equal part is extended from the anchor in both directions. */
 static document compare_contexts(const unitok_anchors *anchors, const uint8_t *text, document in_a,
                                  document in_b, int64_t a, int64_t b)
 {
@@ -61,8 +62,8 @@ static document compare_contexts(const unitok_anchors *anchors, const uint8_t *t
 }
 
 /* Appends a range, or merges it with the last range if they touch. Pairs are sorted by their first
- * place, so the ranges of a long repeat, whose anchors are adjacent, become one range here. The rest
- * is left to the caller. */
+ * place, so the ranges of a long repeat, whose anchors are adjacent, become one range here. The
+ * rest is left to the caller. */
 static int64_t append(int64_t *ranges, int64_t n, int64_t begin, int64_t end, int is_joined)
 {
     if (is_joined && n && begin <= ranges[2 * n - 1] && end >= ranges[2 * n - 2]) {

@@ -96,7 +96,7 @@ static int64_t sample_at(const compact *c, int64_t r)
 
 /* After `steps` steps, r is the row of the position that is sought plus `steps`. The search ends at
  * a sample, or at the end of the text, whose position is known. In an intact file, one of the two
- * comes within locate_every steps. */
+ * comes within locate_every - 1 steps. */
 int64_t compact_locate(const compact *c, int64_t r)
 {
     for (int64_t steps = 0; steps < c->locate_every; steps++) {
