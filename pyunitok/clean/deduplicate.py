@@ -41,7 +41,7 @@ from pyunitok._c.anchors import removed as without
 from pyunitok.clean.cutting import cut, include, remove
 from pyunitok.clean.files import CleanFiles, rewriter_of
 from pyunitok.clean.output import CleanOutput
-from pyunitok.clean.records import Ranges
+from pyunitok.clean.records import Ranges, removed_before
 from pyunitok.clean.repeats import Memory, OnStep, TextRepeats, Texts
 from pyunitok.clean.run import ERRORS, REPORT, CleanRun
 from pyunitok.clean.workspace import Workspace
@@ -59,7 +59,6 @@ from pyunitok.disk.outfile import partial_name
 from pyunitok.disk.url import is_url
 from pyunitok.errors import InputError, OptionError, OutputError
 from pyunitok.interrupts import Interrupts
-from pyunitok.packed import Offsets
 from pyunitok.run import cluster
 from pyunitok.run.identity import Identity
 from pyunitok.run.journal import journal_path
@@ -373,13 +372,18 @@ class _Rounds:
         return {"documents": n_documents, "bytes": n_bytes}
 
 
-def _texts_of(block: Block) -> tuple[bytes, Offsets]:
-    """The text of a block, and the sizes of its documents, including skipped ones."""
+def _texts_of(block: Block) -> tuple[bytes, Int64s]:
+    """The text of a block, and the sizes of its documents."""
     data: bytes = block.data[: int(block.offsets[block.n_docs])].tobytes()
+    return data, _sizes_of(block)
+
+
+def _sizes_of(block: Block) -> Int64s:
+    """The sizes of a block's documents, including skipped ones, which have no text."""
     sizes = np.zeros(block.n_docs + len(block.bad), np.int64)
     numbers = np.arange(block.n_docs) if block.numbers is None else block.numbers - block.first_document
     sizes[numbers] = np.diff(block.offsets[: block.n_docs + 1])
-    return data, sizes
+    return sizes
 
 
 # ------------------------------------------------------------------------------------------------------------ write
@@ -407,51 +411,39 @@ class _Cutter:
         if block.source >= len(self._sources):  # the block after the last source, which has no documents
             return _Cleaned()
         offsets = block.offsets[: block.n_docs + 1]
-        numbers = np.arange(block.n_docs) if block.numbers is None else block.numbers - block.first_document
-        ends = self._ends_of(block, numbers)
-        begins = ends - np.diff(offsets)
+        begin, n_bytes = self._begin_of(block), int(offsets[-1])
+        cuts = np.clip(self._cuts.between(begin, begin + n_bytes) - begin, 0, n_bytes)
+        left = without(block.data, 0, n_bytes, cuts).tobytes()
+        places = offsets - removed_before(cuts, offsets)  # the documents are left[places[k]:places[k + 1]]
+        affected = np.flatnonzero(np.diff(places) < np.diff(offsets))
         texts: dict[int, Sequence[str]] = {}
-        lines: list[bytes] = []
-        n_removed = 0
-        cuts = self._cuts.between(int(begins[0]), int(ends[-1])) if len(ends) else np.empty((0, 2), np.int64)
-        for document in _documents_of(cuts, begins, ends).tolist():
-            begin, size = int(begins[document]), int(ends[document] - begins[document])
-            own = np.clip(cuts[(cuts[:, 1] > begin) & (cuts[:, 0] < begin + size)] - begin, 0, size)
-            text = block.data[int(offsets[document]) : int(offsets[document + 1])]
-            left = without(text, 0, size, own).tobytes()
-            texts[document] = [left.decode("utf-8", "surrogateescape")] if left else []
-            n_removed += size - len(left)
-            if self._report is not None:
-                number = int(numbers[document]) + block.first_document
-                lines.append(self._line(block, number, size, own))
+        for document in affected.tolist():
+            text = left[places[document] : places[document + 1]]
+            texts[document] = [text.decode("utf-8", "surrogateescape")] if text else []
         written = self._rewriters[block.source].rewritten(block, Edits(texts))
-        report = compressed(b"".join(lines), self._report) if self._report is not None else b""
-        return _Cleaned(written, report, len(texts), n_removed)
+        report = b""
+        if self._report is not None:
+            report = compressed(b"".join(self._line(block, document, cuts) for document in texts), self._report)
+        return _Cleaned(written, report, len(texts), n_bytes - len(left))
 
-    def _ends_of(self, block: Block, numbers: Int64s) -> Int64s:
-        """The ends of the documents in text-0. Raises InputError if a document's size has changed since it was read."""
+    def _begin_of(self, block: Block) -> int:
+        """The position of a block in text-0. Raises InputError if a document's size has changed since it was read."""
         first = self._first_of[block.source] + block.first_document
         after = first + block.n_docs + len(block.bad)
         if after <= self._first_of[block.source + 1]:
             ends: Int64s = np.concatenate(([self._ends[first - 1] if first else 0], self._ends[first:after]))
-            if np.array_equal(np.diff(ends)[numbers], np.diff(block.offsets[: block.n_docs + 1])):
-                return ends[1:][numbers]
+            if np.array_equal(np.diff(ends), _sizes_of(block)):
+                return int(ends[0])
         name = self._sources[block.source].name
         raise InputError(f"{name}: the file has changed since it was read; --overwrite starts again")
 
-    def _line(self, block: Block, number: int, size: int, ranges: Int64s) -> bytes:
-        name = self._sources[block.source].name
-        values = {"file": name, "document": number, "bytes": size, "ranges": ranges.tolist()}
+    def _line(self, block: Block, document: int, cuts: Int64s) -> bytes:
+        """The line of the report for a document; `cuts` are those of the block."""
+        name, (begin, end) = self._sources[block.source].name, block.offsets[document : document + 2].tolist()
+        number = block.first_document + document if block.numbers is None else int(block.numbers[document])
+        own = np.clip(cuts[(cuts[:, 1] > begin) & (cuts[:, 0] < end)], begin, end) - begin
+        values = {"file": name, "document": number, "bytes": end - begin, "ranges": own.tolist()}
         return json.dumps(values).encode() + b"\n"
-
-
-def _documents_of(cuts: Int64s, begins: Int64s, ends: Int64s) -> Int64s:
-    """The indices of the documents in which bytes are cut."""
-    low = np.searchsorted(ends, cuts[:, 0], "right")
-    high = np.searchsorted(begins, cuts[:, 1], "left")
-    found = [np.arange(a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
-    documents = np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
-    return documents[ends[documents] > begins[documents]]
 
 
 @dataclass

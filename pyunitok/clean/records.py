@@ -22,6 +22,7 @@ from pyunitok.clean.workspace import Space
 from pyunitok.errors import OutputError
 
 BUCKETS = 2048
+SMALL_RUN = (4 << 20) // 24  # records that are divided in the cache, which takes half the time
 HASH_SHIFT = 64 - 11  # the shift for keys that are hashes
 
 
@@ -34,13 +35,16 @@ class RecordWriter:
     """Writes a file of records. A context manager.
 
     shift        the bucket of a record is key >> shift
-    batch_bytes  the size of a run; a run is divided in memory
+    batch_bytes  the maximum size of a run; a run is divided in memory
+
+    Small runs are faster to write, but many runs are slow to read, so runs grow with the file: a run has SMALL_RUN
+    records, or a 64th of the records before it.
     """
 
     def __init__(self, space: Space, name: str, shift: int, batch_bytes: int) -> None:
         self._name, self._space, self._shift = name, space, shift
-        n_batch = max(1, batch_bytes // RECORD.itemsize)
-        self._waiting, self._divided = np.empty(n_batch, RECORD), np.empty(n_batch, RECORD)
+        self._n_batch = max(1, batch_bytes // RECORD.itemsize)
+        self._waiting, self._divided = np.empty(self._n_batch, RECORD), np.empty(self._n_batch, RECORD)
         self._index: list[Int64s] = []
         self._n_waiting = self.n = 0
         self._stack = ExitStack()
@@ -58,10 +62,11 @@ class RecordWriter:
 
     def add(self, records: Records) -> None:
         while len(records):
-            part = records[: len(self._waiting) - self._n_waiting]
+            n_run = min(self._n_batch, max(SMALL_RUN, self.n // 64))
+            part = records[: n_run - self._n_waiting]
             self._waiting[self._n_waiting : self._n_waiting + len(part)] = part
             self._n_waiting += len(part)
-            if self._n_waiting == len(self._waiting):
+            if self._n_waiting == n_run:
                 self._flush()
             records = records[len(part) :]
 
