@@ -1,4 +1,14 @@
-/* bpe_build.c - starts and finishes a BPE model (bpe_build.h) */
+/* bpe_build.c - starts and finishes a BPE model (bpe_build.h)
+ *
+ * Both kinds of model are built in three steps, of which only the second one differs:
+ *
+ *     bpe_build_start     the pieces by their bytes; symbol 0
+ *     bpe_add_…           first the symbols of characters, then those of pieces, in b->numbers;
+ *                         then the pairs, those of the best merge first
+ *     bpe_build_finish    the tables; frees the builder, and after a failure also the model
+ *
+ * Symbols have numbers in the order in which they are added. Pairs of the first BPE_DENSE symbols
+ * are found fastest, so the characters of frequent pieces should be among them. */
 
 #include "encoders/bpe_build.h"
 

@@ -1,4 +1,11 @@
-/* bpe_build_merges.c - the symbols and pairs of a Hugging Face model, whose merges are listed */
+/* bpe_build_merges.c - the symbols and pairs of a Hugging Face model, whose merges are listed
+ *
+ *     ids of pieces       5 "l"   6 "o"   7 "w"   8 "lo"   9 "low"
+ *     left right merged   5 6 8     merge 0, rank 0: the pair (l,o) makes "lo"
+ *                         8 7 9     merge 1, rank 1: the pair (lo,w) makes "low"
+ *
+ * Unlike in a SentencePiece model, a pair merges only if it is listed, and a piece may have no
+ * merge that makes it. Ids come from a file, so all of them are checked. */
 
 #include "encoders/bpe_build.h"
 
@@ -6,7 +13,8 @@
 #include "ground/error.h"
 
 /* Maps each id to its piece + 1, or 0; NULL if allocation fails. *ret_twice becomes a piece whose
- * id occurs twice. */
+ * id occurs twice. The array has an entry for every possible id, since ids need not be dense; it
+ * takes 16 MB until the model is built. */
 static uint32_t *pieces_by_id(const unitok_spec *spec, int64_t *ret_twice)
 {
     uint32_t *pieces = mem_zalloc(UNITOK_WIDE_ID_MAX + 1, sizeof *pieces);
@@ -59,7 +67,8 @@ static int32_t add_merges(bpe_builder *b, const uint32_t *pieces, const int64_t 
 }
 
 /* One-character pieces are the symbols of these characters; with byte fallback, "<0x00>" to
- * "<0xFF>" are the symbols of bytes. Characters come first, ASCII before the others: see BPE_DENSE. */
+ * "<0xFF>" are the symbols of bytes. Characters come first, ASCII before the others: see
+ * BPE_DENSE. */
 static int32_t add_vocabulary(bpe_builder *b)
 {
     static const char digits[] = "0123456789ABCDEF";

@@ -1,4 +1,13 @@
-/* bpe_build_tables.c - the tables of a BPE model, built from all its pieces and pairs */
+/* bpe_build_tables.c - the tables of a BPE model, built from all its pieces and pairs
+ *
+ *     lay_out_pairs    all pairs are in m->pairs; those of the first symbols also in m->dense
+ *     find_direct      encodes each piece with these tables, and notes the pair that merges last
+ *     number_made      new numbers for the symbols of merges
+ *     divide_pairs     pairs that were noted stay in m->pairs, and the others move to m->rest
+ *     bpe_build_characters     reads the tables in their final state
+ *
+ * Only the first step is required. The others make encoding faster, and are omitted for models
+ * where they would not be correct: see bpe_build_tables. */
 
 #include "encoders/bpe_build.h"
 
@@ -53,7 +62,8 @@ static int fill_pairs(const bpe_builder *b, bpe_pairs *pairs, int64_t n, const u
     return 0;
 }
 
-/* Fills the square of dense pairs. */
+/* Fills the square of dense pairs. In a model with fewer than BPE_DENSE characters, it also
+ * contains pairs of pieces, so it is filled again when the symbols get other numbers. */
 static void fill_dense(bpe_builder *b)
 {
     bpe *m = b->m;
@@ -77,8 +87,16 @@ static int lay_out_pairs(bpe_builder *b)
 }
 
 /* Renumbers the symbols that merges of the main table make, in the order of the merges, so that
- * merging need not look them up. Their old numbers are no longer used. If the new numbers would
- * exceed the limit, nothing changes. Returns 0 if allocation fails. */
+ * merging need not look them up:
+ *
+ *     before     0 … first - 1     characters, then pieces
+ *     after      0 … first - 1     characters, and pieces that no merge of the main table makes
+ *                first + k         the piece that merge k makes
+ *
+ * The other numbers are no longer used.
+ * If the new numbers would exceed the limit, nothing changes. Several merges may make the same
+ * piece, but only one of them can be in the main table (bpe_tables.h). With dropout, the others
+ * occur too, so merging then looks symbols up in m->made. Returns 0 if allocation fails. */
 static int number_made(bpe_builder *b, const uint8_t *met)
 {
     bpe *m = b->m;

@@ -79,7 +79,13 @@ void lattice_model_free(lattice_model *model)
 /* ----------------------------------------------------------------------------------- Edges ---- */
 
 /* Walks the trie byte by byte and tracks where each character ends; a piece that ends inside a
- * character is extended to the end of that character. */
+ * character is extended to the end of that character:
+ *
+ *     text       t │ C3 A9 │ …        "té"
+ *     pieces     t, t C3              edges: "t" and "té"
+ *
+ * char_end is the end of the character that contains byte i. If no edge ends at first_end, no piece
+ * covers exactly the first character, and the unknown edge is added. */
 int64_t lattice_edges(const lattice_model *model, const uint8_t *text, int64_t n_bytes, int64_t at,
                       lattice_edge *edges)
 {

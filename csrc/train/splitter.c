@@ -2,7 +2,11 @@
  *
  * With GPT-2's pattern, "Go  home" (two spaces) is cut only after "Go", where a piece always ends.
  * The pattern then divides the segment "  home" into " " and " home", once for all its occurrences:
- * the count of a segment is added to each of its pieces. */
+ * the count of a segment is added to each of its pieces.
+ *
+ *     text      Go  home. Go  home.
+ *     segments  "Go" 1   "  home" 2   "." 2   " Go" 1      one lookup for each pair of bytes
+ *     pieces    "Go" 1   " " 2   " home" 2   "." 2   …     the pattern, once for each segment */
 
 #include "train/splitter.h"
 
