@@ -380,6 +380,8 @@ static void put_document(scan *s)
         (uint64_t)s->at);
 }
 
+/* Words are found only by reading forward, so a document of words is read as a whole if it has a
+ * mark; of bytes, only those around the marks are read. */
 int32_t unitok_anchors_find(const unitok_anchors *anchors, int32_t kind, const uint8_t *data,
                             const int64_t *offsets, int64_t n_documents, int64_t at,
                             const int64_t *marks, int64_t n_marks, unitok_anchor *ret,

@@ -225,6 +225,9 @@ static void group_key(grouping *g, int64_t i, int64_t end)
     else pair_some(g, n_before, g->n.n_kept);
 }
 
+/* Anchors form a group if their k-grams have the same hash, whatever the units on their left (the
+ * low bits of the key). Records are sorted by value too, so each class is a range of its group, in
+ * the order of positions. */
 int32_t unitok_anchors_group(const unitok_anchors *anchors, int32_t kind, int all_copies,
                              int mark_all, int64_t first, unitok_anchor *records, int64_t n,
                              unitok_anchor *scratch, unitok_anchor *pairs, int64_t *marks,

@@ -245,6 +245,8 @@ void unitok_ranges_cut(const unitok_word_rules *rules, int32_t cut, const uint8_
     *ret_n = c.n;
 }
 
+/* Ranges may overlap and may extend beyond begin..end-1: `begin` is the first byte that is neither
+ * copied nor removed yet, and never decreases. */
 int64_t unitok_ranges_remove(const uint8_t *text, int64_t begin, int64_t end, const int64_t *ranges,
                              int64_t n, uint8_t *ret)
 {

@@ -125,6 +125,8 @@ static int put_all(automaton *a, const automaton_source *from)
     return ok;
 }
 
+/* The records are aligned to cache lines by hand, since malloc does not align that far: each record
+ * fills one line. */
 automaton *automaton_new(const automaton_source *from)
 {
     size_t n_units = (size_t)from->trie->n_units, n_ends = (size_t)from->n_pieces + 1;
@@ -241,7 +243,9 @@ INLINE void take_better(double *best, uint32_t *piece, double sum, uint32_t othe
 }
 
 /* The best of the record's pieces; ties go to the first. sum_at points to the sum at the position
- * where they end. */
+ * where they end. With SSE2, bit k of `which` tells whether piece k has the best sum, and the
+ * lowest bit is the first such piece. Bit 4 is always set: if none of the first four pieces is the
+ * best, the fifth is. */
 #if defined(UNITOK_X86)
 #define SUM_BEFORE(k) (sum_at - 256 + (ends->pieces[k] >> PIECE_SHIFT))
 INLINE uint32_t best_end(const automaton_ends *ends, const double *sum_at, double *ret)

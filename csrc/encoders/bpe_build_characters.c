@@ -53,6 +53,9 @@ INLINE uint32_t right_of(uint64_t slot)
     return (uint32_t)(slot >> BPE_MERGE_BITS) & (BPE_SYMBOLS_MAX - 1);
 }
 
+/* Fills near->after, and sorts the merges by the symbol on their right with a counting sort:
+ * begins[s] counts the merges with s, then is the end of their range, and becomes its start, since
+ * each range is filled from the end. */
 static void find_merges(const bpe *m, neighbours *near)
 {
     int64_t n_slots = INT64_C(1) << m->pairs.n_bits;
@@ -81,7 +84,12 @@ static int add_before(const neighbours *near, uint32_t symbol, uint32_t rank, ui
     return 1;
 }
 
-/* Returns the entry of the character with these bytes, or 0 if they do not always merge into it. */
+/* Returns the entry of the character with these bytes, or 0 if they do not always merge into it.
+ * The bytes are merged as if they were the complete text, and each merge is compared with those
+ * that the neighbours offer at that moment. If the last symbol has a merge with its right neighbour
+ * that is as good as this one, the result is 0. Such merges of the first symbol depend on the byte
+ * before the character, which is recorded. There are at most three symbols, so moving the last one
+ * closes the gap. */
 static uint64_t merge_bytes(const bpe *m, const neighbours *near, const uint8_t *bytes, int n)
 {
     uint32_t symbols[3], worst = 0;
@@ -108,6 +116,8 @@ static uint64_t merge_bytes(const bpe *m, const neighbours *near, const uint8_t 
     return before | symbols[0];
 }
 
+/* ASCII characters are single bytes, surrogates do not occur in UTF-8, and characters of four bytes
+ * have no entry. */
 int bpe_build_characters(bpe_builder *b)
 {
     bpe *m = b->m;

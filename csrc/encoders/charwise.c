@@ -219,6 +219,8 @@ static int fill(builder *b)
     return 1;
 }
 
+/* `status` is 1, 0 if allocation has failed, or -1 if the table is not useful or cannot be built,
+ * which is not an error. */
 int charwise_new(const charwise_pieces *pieces, charwise **ret)
 {
     *ret = NULL;

@@ -274,6 +274,8 @@ static int build(builder *b, int32_t cpu, uint16_t no_id, lanes **ret)
     return *ret != NULL;
 }
 
+/* Some vocabularies do not fit, which is not an error: then *ret stays NULL. `children` is not
+ * filled yet when find_spare_id uses it as scratch. */
 int lanes_new(const trie *t, int32_t cpu, lanes **ret)
 {
     builder b;

@@ -485,6 +485,8 @@ int sampler_draw_scored(sampler *s, const uint8_t *text, int64_t n_bytes, int64_
 
 /* --------------------------------------------------------------------------------- Scratch ---- */
 
+/* s->model is NULL while the tables change, so a sampler never seems prepared after a failure. The
+ * comparison is written so that NaN is rejected as well. */
 int32_t sampler_prepare(sampler *s, const lattice_model *model, double alpha, unitok_error *error)
 {
     if (s->model == model && s->alpha == alpha) return UNITOK_OK;

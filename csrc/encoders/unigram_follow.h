@@ -30,7 +30,8 @@ INLINE const cell32 *piece_begin(const cell32 *end, uint32_t value)
     return end - 255 + (value & 255);
 }
 
-/* The best of a record's pieces, which end at *end; ties go to the first. */
+/* The best of a record's pieces, which end at *end; ties go to the first. With SSE2, bit k of
+ * `which` tells whether piece k has the best sum; at least one bit is set. */
 #if defined(UNITOK_X86)
 #define SUM_BEFORE(k) _mm_load_ss(&piece_begin(end, list->values[k])->sum)
 INLINE cell32 best_of(const endings_list *list, const cell32 *end)

@@ -131,6 +131,9 @@ static int32_t measure_documents(const unitok_model *m, const void *ids, const i
     return UNITOK_OK;
 }
 
+/* In two passes, since lengths are not known in advance: measuring also finds invalid ids, so
+ * documents are written only if all of them can be. If they do not fit, byte_offsets tell how much
+ * space they need. */
 int32_t unitok_decode_batch(const unitok_model *m, const void *ids, const int64_t *id_offsets,
                             int64_t n_docs, int32_t drop_last, const uint8_t *separator,
                             int64_t n_separator_bytes, uint8_t *out, int64_t capacity,

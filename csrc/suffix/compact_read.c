@@ -158,6 +158,8 @@ static void extract_part(const compact *c, int64_t begin, int64_t skip, int64_t 
     }
 }
 
+/* A range is divided at the multiples of extract_every, where the samples are: a part needs no row
+ * from the part before it. So a range of n symbols takes less than n + extract_every steps. */
 int32_t unitok_compact_extract(const compact *c, const int64_t *begins, const int64_t *ends,
                                int64_t n, uint32_t *symbols, uint32_t *rows_, unitok_error *error)
 {

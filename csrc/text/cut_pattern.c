@@ -166,6 +166,9 @@ static void choose_looks(cut_pattern *cuts, const classes *c)
     }
 }
 
+/* For each pair of classes, what the pattern decides between them. Made once, since code_of
+ * compares it with the classes of each of 65,536 pairs of bytes. Numbers that no class has are left
+ * out. */
 static void find_between(const pattern *p, classes *c)
 {
     class_set all = {{0}};
@@ -269,6 +272,8 @@ void cut_apply_pattern(cut_pieces pieces, cut_pieces unmerged, const pattern *pa
     choose_looks(ret, &valid);
 }
 
+/* CUT_NEVER takes the place of what pieces would decide: where the pattern leaves a position open,
+ * there is no cut. All 256 bytes are pieces, so no byte vanishes from the text. */
 void cut_build_pattern_alone(const pattern *pattern, cut_pattern *ret)
 {
     uint8_t bytes[256];
