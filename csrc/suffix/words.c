@@ -44,6 +44,8 @@ static int64_t lower_bound(const uint32_t *words, const uint32_t *sa, int64_t n,
     return lo;
 }
 
+/* The suffixes of an interval agree in their first `depth` words, so they are in the order of the
+ * word that follows, and two binary searches find those with a word in first..last. */
 int32_t unitok_words_narrow(const uint32_t *words, const uint32_t *sa, int64_t n, int64_t depth,
                             const int64_t *first, const int64_t *last, int64_t n_intervals,
                             int64_t *lo, int64_t *hi)

@@ -251,6 +251,8 @@ static int32_t add_symbols(classing *w, const unitok_spec *spec, unitok_error *e
 
 /* -------------------------------------------------------------------------- The normalizer ---- */
 
+/* The charsmap is copied, because the normalizer reads its replacements from there. The tree of its
+ * keys is needed only to assign the classes. */
 static int32_t add_charsmap(classing *w, const unitok_spec *spec, unitok_error *error)
 {
     unitok_normalizer *n = w->n;

@@ -363,6 +363,8 @@ static int32_t parse_quantifier(pattern_parser *p, int32_t atom)
 
 /* ------------------------------------------------------------------- Sequences and choices ---- */
 
+/* A sequence of one item is replaced by the item, so that a repeated character is recognized as
+ * such even in a group (parse_greed). The node of the sequence is then not used. */
 static int32_t parse_sequence(pattern_parser *p)
 {
     int32_t sequence = new_node(p, TREE_SEQUENCE), last = -1;
@@ -398,6 +400,8 @@ static int32_t parse_choice(pattern_parser *p)
     return choice;
 }
 
+/* The text is checked to be valid UTF-8 once, so reading a literal needs no checks. A choice ends
+ * at a parenthesis that closes no group. */
 int pattern_parse(pattern_build *b, int dialect, const uint8_t *regex, int64_t n_bytes,
                   pattern_tree *tree)
 {
