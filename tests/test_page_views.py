@@ -11,6 +11,7 @@ from typing import Any
 
 import commands
 import pytest
+from test_serve import served
 
 import pyunitok
 from pyunitok import open_index
@@ -343,6 +344,37 @@ def test_filters_and_facets_in_a_browser(page: Any, address: str) -> None:
     page.keyboard.press("Enter")
     page.wait_for_selector("#problem:not([hidden])")
     assert "is not a condition" in page.inner_text("#problem")
+
+
+@pytest.mark.slow
+def test_the_count_of_a_filtered_view_does_not_wait_for_the_facets(page: Any, address: str) -> None:
+    waiting: list[Any] = []
+    page.route("**/api/facets.json**", lambda route: waiting.append(route))
+    page.goto(f"{address}?q=fox&where=lang%3Dde")
+    commands.wait_for_count(page, f"{n_of('fox', lambda row: row['lang'] == 'de')} occurrences")
+    while not waiting:
+        page.wait_for_timeout(10)
+    assert page.locator("#view.loading").count()
+    waiting[0].continue_()
+    page.wait_for_selector("#view:not(.loading)")
+
+
+@pytest.fixture(scope="module")
+def cut_short(folder: Path) -> Any:
+    """A server whose searches stop immediately."""
+    uvicorn = pytest.importorskip("uvicorn")
+    app = make_app(open_index(folder / "idx", max_work=0), {"127.0.0.1"})
+    for host, port in served(uvicorn.Config(app, log_level="error")):
+        yield f"http://{host}:{port}/"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("view", ["sources", "next", "near", "dispersion", "trace", "spans", "overlap", "groups"])
+def test_views_of_a_search_that_was_cut_short_say_so(page: Any, cut_short: str, view: str) -> None:
+    query = f"q=the+[0-1]+lazy+dog&text={TEXT}&window=3&mode=case&by=lang&view={view}"
+    open_view(page, cut_short, query, "#view:not(.loading)")
+    page.wait_for_selector("#view >> text=cut short")
+    assert "No words match" not in page.inner_text("#view")
 
 
 @pytest.mark.slow

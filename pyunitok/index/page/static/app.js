@@ -31,7 +31,6 @@ const DRAW = {
   ngrams: drawNgrams,
   keyness: drawKeyness,
 };
-const FILTERED = ["hits", "groups"]; // the views to which conditions on fields apply
 const HOME = {
   queries: [],
   text: null,
@@ -69,17 +68,6 @@ function showLinks(s) {
   if (current) at("views").scrollLeft = current.offsetLeft - at("views").offsetLeft - 100; // on phones, views scroll
 }
 
-function showCount(s, row) {
-  const filtered =
-    s.where.length && FILTERED.includes(s.view) ? [" in documents with ", make("bdi", {}, s.where.join(" and "))] : [];
-  at("count").replaceChildren(
-    make("b", {}, page.occurrences(row.count, row.approx)),
-    " of ",
-    make("q", {}, make("bdi", {}, flat(s.queries[0]))),
-    ...filtered,
-  );
-}
-
 async function draw() {
   const mine = page.restart();
   const s = state();
@@ -100,19 +88,18 @@ async function draw() {
   showLinks(s);
   at("view").replaceChildren(view);
   try {
-    const isFiltered = s.where.length > 0 && FILTERED.includes(s.view);
+    const isFiltered = page.isFiltered(s);
+    let counted = null;
     if (hasView && isSearch) at("count").textContent = "…";
     if (hasView && isSearch && !isFiltered) {
       const answer = await ask(page.inMode(s, "count"), { q: query, ...page.modeOf(s) });
-      showCount(s, answer.counts ? answer.counts[0] : answer);
+      counted = answer.counts ? answer.counts[0] : answer;
+      page.showCount(s, counted);
     }
     if (isSearch && s.where.length && !isFiltered && hasView)
       view.append(make("p", { class: "quiet" }, "Conditions on fields apply only to Hits and By field."));
     if (s.document !== null) await drawDocument(view, s);
-    else if (hasView) {
-      const found = await DRAW[s.view](view, s);
-      if (isFiltered && isSearch && page.isCurrent(mine)) showCount(s, found);
-    }
+    else if (hasView) await DRAW[s.view](view, s, counted);
   } catch (error) {
     if (page.isCurrent(mine) && error.name !== "AbortError") {
       complain(error);

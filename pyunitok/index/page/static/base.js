@@ -191,6 +191,24 @@ export function complain(error) {
 export const occurrences = (n, approx) =>
   `${approx ? "at least " : ""}${number.format(n)} ${n === 1 ? "occurrence" : "occurrences"}`;
 
+const FILTERED = ["hits", "groups"]; // the views to which conditions on fields apply
+export const isFiltered = (s) => s.where.length > 0 && FILTERED.includes(s.view);
+
+// Shows how often the query occurs. Views of hits that meet conditions call this themselves, with their answer.
+export function showCount(s, row) {
+  const conditions = isFiltered(s) ? [" in documents with ", make("bdi", {}, s.where.join(" and "))] : [];
+  at("count").replaceChildren(
+    make("b", {}, occurrences(row.count, row.approx)),
+    " of ",
+    make("q", {}, make("bdi", {}, flat(s.queries[0]))),
+    ...conditions,
+  );
+}
+
+// A note about an answer that is not complete, or null. `counted` is the answer of the count, or null.
+export const partial = (answer, counted) =>
+  answer.approx ? make("span", { class: "quiet" }, counted?.approx ? CUT_SHORT : "Based on a part of the hits.") : null;
+
 // Replaces newlines and other control characters, so that a hit stays on one line.
 export const flat = (text) => text.replace(/\n/g, "⏎").replace(/[\u0000-\u001f\u007f\u2028\u2029]/g, " ");
 

@@ -38,10 +38,9 @@ export async function drawHits(place, s) {
     make("div", { class: hasFields ? "with-facets" : undefined }, make("div", {}, list, more), hasFields ? facets : ""),
   );
   let shown = 0;
-  let first = null;
   const load = async (limit = page.PAGE) => {
     const answer = await ask(name, { ...parameters, offset: shown, limit, ...(hasFields ? { metadata: 0 } : {}) });
-    first ??= answer;
+    if (isFiltered && !shown) page.showCount(s, answer);
     for (const hit of answer.hits)
       list.append(make("li", {}, hitLine(hit, hit.fields || answer.metadata?.[hit.document]?.metadata)));
     shown += answer.hits.length;
@@ -76,7 +75,6 @@ export async function drawHits(place, s) {
     }
   };
   await Promise.all([load(s.shown), hasFields ? drawFacets(facets, s) : null]);
-  return first;
 }
 
 function ending(s, answer, shown) {

@@ -10,7 +10,7 @@ export const wordLink = (text, changes = {}) =>
   link({ queries: [text], view: "hits", mode: "words", ...changes }, {}, make("bdi", {}, flat(text)));
 
 export function drawNeighbours(name) {
-  return async (place, s) => {
+  return async (place, s, counted) => {
     const query = s.queries[0];
     const parameters = { q: query, ...page.modeOf(s), limit: s.rows };
     const request = page.inMode(s, name);
@@ -34,16 +34,16 @@ export function drawNeighbours(name) {
       return [text, bar(row.count, found[0].count), number.format(row.count), page.percent(row.share)];
     });
     const unit = s.mode ? "words" : "tokens or parts of a token";
-    const note = `${number.format(answer.distinct)} different ${unit}${answer.approx ? ", from a sample" : ""}; select one to extend the query`;
+    const note = `${number.format(answer.distinct)} different ${unit}; select one to extend the query`;
     place.append(
-      tools(make("span", {}, note), downloads(request, { ...parameters, limit: page.MAX_HITS })),
+      tools(make("span", {}, note), page.partial(answer, counted), downloads(request, { ...parameters, limit: page.MAX_HITS })),
       table(["", "", ["count"], ["share"]], rows),
       page.moreRows(s, rows.length),
     );
   };
 }
 
-export async function drawSources(place, s) {
+export async function drawSources(place, s, counted) {
   const parameters = { q: s.queries[0], ...page.modeOf(s) };
   const request = page.inMode(s, "sources");
   const answer = await ask(request, parameters);
@@ -54,9 +54,8 @@ export async function drawSources(place, s) {
     number.format(row.count),
     number.format(row.documents),
   ]);
-  const note = answer.approx ? make("span", {}, "based on a subset of the hits") : null;
   place.append(
-    tools(note, downloads(request, { ...parameters, limit: page.MAX_HITS })),
+    tools(page.partial(answer, counted), downloads(request, { ...parameters, limit: page.MAX_HITS })),
     table(["source", "", ["count"], ["documents"]], rows, "sources"),
   );
 }
@@ -122,7 +121,7 @@ export async function drawTogether(place, s) {
   const rows = answer.clauses.map((clause, i) => [
     link({ queries: [clause], view: "hits" }, { dir: "auto" }, visible(clause)),
     bar(answer.counts[i], most),
-    number.format(answer.counts[i]),
+    (answer.approx ? "≥ " : "") + number.format(answer.counts[i]),
     remover(s.queries, i, clause),
   ]);
   const near =
@@ -150,7 +149,7 @@ export async function drawTogether(place, s) {
 }
 
 // Lists the words around the query, those most strongly associated with it first.
-export async function drawNear(place, s) {
+export async function drawNear(place, s, counted) {
   const measures = [
     ["", "logDice"],
     ["mi", "MI"],
@@ -171,10 +170,10 @@ export async function drawNear(place, s) {
     number.format(row.total),
     page.fixed(row[measure || "log_dice"], 1),
   ]);
-  const note = `${answer.approx ? "from a sample of the hits; " : ""}words at most five words before or after the query`;
   place.append(
     tools(
-      make("span", {}, note),
+      make("span", {}, "words at most five words before or after the query"),
+      page.partial(answer, counted),
       page.chooser("measure", measures, { measure }, "by"),
       downloads("collocations", { ...parameters, limit: page.MAX_HITS }),
     ),
@@ -188,7 +187,7 @@ export async function drawNear(place, s) {
 const isNumber = (text) => text !== null && text.trim() !== "" && Number.isFinite(Number(text));
 
 // Groups the hits by the values of a field; also draws a chart if most of the values are numbers.
-export async function drawGroups(place, s) {
+export async function drawGroups(place, s, counted) {
   const fields = [...page.index.fields, "@file"];
   const by = fields.includes(s.by) ? s.by : fields[0];
   const parameters = { ...page.withFilters(s), by, order: "count", limit: 200 };
@@ -201,6 +200,7 @@ export async function drawGroups(place, s) {
     ),
   );
   const answer = await ask("groups", parameters);
+  if (page.isFiltered(s)) page.showCount(s, answer);
   const found = answer.groups;
   const numeric = found.filter((row) => isNumber(row.value));
   const hasRates = found.some((row) => row.per_million !== null);
@@ -235,9 +235,10 @@ export async function drawGroups(place, s) {
     number.format(row.documents),
     row.per_million === null ? "" : rate(row.per_million),
   ]);
-  const note = answer.approx ? make("p", { class: "quiet" }, "Estimated from a sample of the hits.") : "";
-  place.append(note, table([by, "", ["count"], ["documents", "optional"], ["per million words"]], rows));
-  return answer;
+  place.append(
+    page.partial(answer, counted) ?? "",
+    table([by, "", ["count"], ["documents", "optional"], ["per million words"]], rows),
+  );
 }
 
 export async function drawDispersion(place, s) {
@@ -254,7 +255,8 @@ export async function drawDispersion(place, s) {
   place.append(tools(page.chooser("parts", choices, s, "Distribution over"), downloads("dispersion", parameters)));
   const answer = await ask("dispersion", parameters);
   const parts = answer.parts;
-  if (!answer.count) return void place.append(make("p", { class: "quiet" }, "No words match."));
+  if (answer.approx) place.append(make("p", { class: "quiet" }, page.CUT_SHORT));
+  if (!answer.count) return void place.append(answer.approx ? "" : make("p", { class: "quiet" }, "No words match."));
   const isField = !isNumber(s.parts);
   const value = (part) => (isField ? (1e6 * part.count) / Math.max(1, part.words) : part.count);
   const shown = isField ? [...parts].sort((a, b) => b.count - a.count).slice(0, 200) : parts;

@@ -53,6 +53,9 @@ function heading(summary, answer, request, parameters) {
   );
 }
 
+const noPart = (answer) =>
+  `No part of at least 24 bytes of this text ${answer.approx ? "was found" : "occurs in the corpus"}.`;
+
 // Shows the text and marks the parts that also occur in the corpus, in three degrees of rarity. When a part is
 // selected, lists documents that contain it.
 export async function drawTrace(place, s) {
@@ -105,7 +108,7 @@ export async function drawTrace(place, s) {
   const n = answer.spansFound;
   const summary = n
     ? `${n === 1 ? "One part" : `${number.format(n)} parts`} of this text ${n === 1 ? "also occurs" : "also occur"} in the corpus${n > answer.spans.length ? `; the rarest ${answer.spans.length} are marked` : ""}. Select ${n === 1 ? "it" : "one"}.`
-    : "No part of at least 24 bytes of this text occurs in the corpus.";
+    : noPart(answer);
   place.append(
     heading(summary, answer, "trace", parameters),
     text,
@@ -198,7 +201,7 @@ export async function drawSpans(place, s) {
   const n = rows.length;
   const summary = n
     ? `${number.format(n)} ${n === 1 ? "part" : "parts"} of at least 24 bytes also ${n === 1 ? "occurs" : "occur"} in the corpus`
-    : "No part of at least 24 bytes of this text occurs in the corpus.";
+    : noPart(answer);
   place.append(
     heading(summary, answer, "spans", parameters),
     n ? table(["part", ["bytes"], ["count"], ["document"]], rows, "spans") : "",
