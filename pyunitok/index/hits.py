@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -129,6 +130,15 @@ class Occurrences:
         n = int(self.bounds[shard + 1] - self.bounds[shard])
         for at in range(0, n, CHUNK):
             yield self._in_shard(shard, np.arange(at, min(at + CHUNK, n), dtype=np.int64))
+
+    def sampled(self, most: int) -> Iterator[tuple[int, Int64s, Int64s]]:
+        """Yields (shard, tokens, skips) of all occurrences or, if there are more than `most`, of that many at equal
+        distances."""
+        n = min(most, self.total)
+        numbers = np.arange(n, dtype=np.int64) * self.total // max(1, n)
+        for shard, (begin, end) in enumerate(pairwise(np.searchsorted(numbers, self.bounds).tolist())):
+            if end > begin:
+                yield shard, *self._in_shard(shard, numbers[begin:end] - self.bounds[shard])
 
     def first_in_text(self, offset: int, limit: int) -> Places:
         """Occurrences offset to offset + limit - 1 in text order, in O(total) time and O(offset + limit) memory."""

@@ -9,6 +9,7 @@ find them. Wildcards and regular expressions are matched against all words, in l
 
 from __future__ import annotations
 
+import operator
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -165,8 +166,13 @@ class WordLexicon:
         found = self._first_equal.get(folding)
         if found is None:
             forms = self._listed(folding).data.split(b"\n")[:-1]
-            first: dict[bytes, int] = {}
-            found = np.array([0, *(first.setdefault(form, k + 1) for k, form in enumerate(forms))], np.int64)
+            if folding.case:  # equal words have consecutive ids
+                found = np.arange(len(forms) + 1)
+                found[2:][np.fromiter(map(operator.eq, forms[1:], forms), np.bool_)] = 0
+                found = np.maximum.accumulate(found)
+            else:
+                first: dict[bytes, int] = {}
+                found = np.array([0, *(first.setdefault(form, k + 1) for k, form in enumerate(forms))], np.int64)
             self._first_equal[folding] = found
         return found
 

@@ -19,6 +19,7 @@ from pyunitok.model.ids import as_ids
 from pyunitok.packed import Packed, as_bytes
 
 Query = Text | Sequence[int] | Tokens
+Parts = tuple[Int64s, Int64s, Int64s]  # parts of tokens: their ids, and where the parts begin and end in them
 
 MAX_CONTEXT = 256  # the maximum tokens in the context of an ∞-gram
 MAX_DRAWS = 64  # attempts to draw an occurrence that is followed by a token
@@ -220,16 +221,12 @@ class TokenSearch(TextSearch):
         texts = [self.decoded(id_) for id_ in ids.tolist()]
         return Distribution(texts, ids, counts[ids], int(counts.sum()))
 
-    def _around(self, text: bytes, side: Callable[[int, Int64s, Int64s, int], Int64s]) -> Distribution:
+    def _around(self, text: bytes, side: Callable[[int, Int64s, Int64s, int], Parts]) -> Distribution:
         found = self.find_all(text)
         n = min(found.total, self.sample_size(found.total, MAX_SCANNED) or MAX_SCANNED)
-        numbers = np.arange(n, dtype=np.int64)
-        places = found.places(numbers * found.total // n if n < found.total else numbers)
         sums: dict[bytes, int] = {}
-        for number in np.unique(places.shards).tolist():
-            mask = places.shards == number
-            keys = side(number, *in_text_order(places.tokens[mask], places.skips[mask]), len(text))
-            for (id_, begin, end), count in _counted(keys):
+        for number, tokens, skips in found.sampled(n):
+            for (id_, begin, end), count in _counted(*side(number, *in_text_order(tokens, skips), len(text))):
                 item = self.decoded(id_)[begin : end or None] if id_ >= 0 else b""
                 sums[item] = sums.get(item, 0) + count
         items = sorted(sums.items(), key=lambda pair: (-pair[1], pair[0]))
@@ -237,8 +234,8 @@ class TokenSearch(TextSearch):
         counts = np.array([round(count * scale) for _, count in items], np.int64)
         return Distribution([item for item, _ in items], None, counts, found.total, found.approx or n < found.total)
 
-    def _after(self, number: int, tokens: Int64s, skips: Int64s, n_bytes: int) -> Int64s:
-        """int64[n, 3]: the bytes after each hit, as (id, begin, end). An id of -1 stands for the end of the document,
+    def _after(self, number: int, tokens: Int64s, skips: Int64s, n_bytes: int) -> Parts:
+        """The bytes after each hit, as (ids, begins, ends). An id of -1 stands for the end of the document,
         and an end of 0 for the end of the id's text."""
         shard, tables = self.shards[number], self.tables
         last, used = self.c[number].ends_of(tables.c, tokens, skips, n_bytes)
@@ -247,10 +244,9 @@ class TokenSearch(TextSearch):
         at = last + is_done
         ids = shard.ids[np.clip(at, 0, len(shard) - 1)].astype(np.int64)
         ids[at >= ends] = -1
-        begins = np.where(is_done, 0, used)
-        return np.stack((ids, begins, np.zeros_like(ids)), axis=1)
+        return ids, np.where(is_done, 0, used), np.zeros_like(ids)
 
-    def _before(self, number: int, tokens: Int64s, skips: Int64s, n_bytes: int) -> Int64s:
+    def _before(self, number: int, tokens: Int64s, skips: Int64s, n_bytes: int) -> Parts:
         """Like _after, but for the bytes before the hit."""
         shard = self.shards[number]
         firsts = self._bounds_at(number, tokens)[1]
@@ -258,7 +254,7 @@ class TokenSearch(TextSearch):
         ids = shard.ids[np.maximum(at, 0)].astype(np.int64)
         begins = ((at == firsts) & (self.tables.drops_space[ids] == 1)).astype(np.int64)
         ids[(at < firsts) | ((skips > 0) & (begins == skips))] = -1
-        return np.stack((ids, begins, skips), axis=1)
+        return ids, begins, skips
 
     # ----------------------------------------------------------------------------------------------- probabilities ---
 
@@ -364,10 +360,10 @@ class TokenSearch(TextSearch):
         return Ngrams(grams[order], counts[order])
 
 
-def _counted(keys: Int64s) -> list[tuple[tuple[int, int, int], int]]:
-    """The distinct rows of int64[n, 3] with their counts."""
-    bits = int(keys[:, 1:].max(initial=0)).bit_length()  # at most 22: ids take up to 19 bits
-    packed = ((keys[:, 0] + 1) << 2 * bits) | (keys[:, 1] << bits) | keys[:, 2]
+def _counted(ids: Int64s, begins: Int64s, ends: Int64s) -> list[tuple[tuple[int, int, int], int]]:
+    """The distinct rows of these columns with their counts."""
+    bits = max(int(column.max(initial=0)) for column in (begins, ends)).bit_length()  # at most 22: ids take up to 19
+    packed = ((ids + 1) << 2 * bits) | (begins << bits) | ends
     values, counts = np.unique(packed, return_counts=True)
     mask = (1 << bits) - 1
     rows = zip((values >> 2 * bits).tolist(), (values >> bits & mask).tolist(), (values & mask).tolist(), strict=True)

@@ -119,7 +119,7 @@ def key_words(
         others = _counts_elsewhere(index, against)
         n_others = against.words.n_words
     else:
-        others = counts_in(index, ~chosen if against is None else index.fields.where(against))
+        others = _all_counts(index) - own if against is None else counts_in(index, index.fields.where(against))
         n_others = int(others.sum())
     own, others = _folded(index, options.folding, own, others)
     n_own = int(own.sum())
@@ -134,10 +134,8 @@ def key_words(
 def counts_in(index: Index, chosen: Mask) -> Int64s:
     """How often each word occurs in the chosen documents."""
     index.words.document_sizes  # noqa: B018 - checks that the words are up to date
-    if chosen.all():
-        counts = np.array(index.words.lexicon.counts)
-        counts[0] = 0
-        return counts
+    if 2 * np.count_nonzero(chosen) > len(chosen):
+        return _all_counts(index) - counts_in(index, ~chosen)
     counts = np.zeros(len(index.words.lexicon), np.int64)
     for number, shard in enumerate(index.words.shards):
         first = index.first_document(number)
@@ -151,14 +149,19 @@ def counts_in(index: Index, chosen: Mask) -> Int64s:
     return counts
 
 
+def _all_counts(index: Index) -> Int64s:
+    """How often each word occurs in all documents."""
+    counts = np.array(index.words.lexicon.counts)
+    counts[0] = 0
+    return counts
+
+
 def _counts_elsewhere(index: Index, other: Index) -> Int64s:
     """How often each word of an index occurs in another index."""
     lexicon = other.words.lexicon
     numbers = {word: id_ for id_, word in enumerate(lexicon.words(range(len(lexicon)))) if id_}
     ids = np.array([numbers.get(word, 0) for word in index.words.lexicon.words(range(len(index.words.lexicon)))])
-    counts = np.array(lexicon.counts)
-    counts[0] = 0
-    ret: Int64s = counts[ids]
+    ret: Int64s = _all_counts(other)[ids]
     return ret
 
 

@@ -262,7 +262,7 @@ class WordIndex:
         """Adds the counts of equal words to the most frequent of them."""
         ids = np.flatnonzero(counts)
         group = self.lexicon.first_equal(options.folding)[ids]
-        order = np.lexsort((ids, -counts[ids], group))
+        order = np.lexsort((-counts[ids], group))  # which leaves the ids of equal counts in ascending order
         first = np.concatenate(([True], np.diff(group[order]) > 0)) if len(order) else np.empty(0, np.bool_)
         ret = np.zeros_like(counts)
         ret[ids[order[first]]] = np.add.reduceat(counts[ids[order]], np.flatnonzero(first)) if len(order) else 0
