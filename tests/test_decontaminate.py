@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+import lzma
 import os
 import pickle
 import shutil
@@ -26,6 +27,7 @@ from pyunitok.clean import decontaminate as decontaminate_module
 from pyunitok.clean import output
 from pyunitok.clean.matching import joined_ranges, pieces_outside
 from pyunitok.clean.state import CleanState
+from pyunitok.corpus.compressions import COMPRESSIONS, by_suffix
 from pyunitok.corpus.reading import ReadingOptions
 
 QUESTION = "The quick brown fox jumps over the lazy dog while the cat sleeps on the warm mat."
@@ -69,6 +71,39 @@ def test_inputs_without_documents(tmp_path):
     clean(tmp_path)
     written = {path.name: path.read_bytes() for path in (tmp_path / "clean").iterdir()}
     assert written == {f"{k}.jsonl": line if k in (2, 5) else b"" for k in range(1, 7)}
+
+
+@pytest.mark.parametrize("command", ["decontaminate", "deduplicate"])
+def test_compressed_files_without_documents(tmp_path, command):
+    """Regression: such a file, or a report without lines, had 0 bytes, which neither pyunitok nor gzip can read."""
+    text = json.dumps({"text": QUESTION + SHORT}).encode() + b"\n"
+    (tmp_path / "in").mkdir()
+    for name, row in COMPRESSIONS.items():
+        for suffix in row.suffixes[:1] if name != "none" else [""]:
+            (tmp_path / f"in/a.jsonl{suffix}").write_bytes(row.compress(text))
+            (tmp_path / f"in/b.jsonl{suffix}").write_bytes(row.compress(b""))
+    (tmp_path / "bench.jsonl").write_bytes(text)
+    actions = ("--against", "bench.jsonl", "--field", "text")
+    if command == "deduplicate":
+        actions = ("--against", "bench.jsonl", "--documents")
+    report = "--report" if command == "decontaminate" else "--ranges"
+    for source, target, hits in (("in", "clean", "all.xz"), ("clean", "again", "none.xz")):
+        done = run(tmp_path, command, source, *actions, "-o", target, report, hits)
+        assert done.returncode == 0, done.stderr.decode()
+    for path in (tmp_path / "again").iterdir():
+        assert path.read_bytes() == (tmp_path / "clean" / path.name).read_bytes()
+        assert path.read_bytes() == by_suffix(path.suffix).compress(b"")
+    assert len(list((tmp_path / "again").iterdir())) == 10
+    assert len(lzma.decompress((tmp_path / "all.xz").read_bytes()).splitlines()) == 5
+    assert lzma.decompress((tmp_path / "none.xz").read_bytes()) == b""
+
+
+def test_file_names_that_are_not_utf8(tmp_path):
+    """Regression: the report named the file without the bytes that are not UTF-8."""
+    name = os.fsdecode(b"\xff.jsonl")
+    (tmp_path / name).write_text(json.dumps({"text": QUESTION}) + "\n")
+    run_decontaminate(tmp_path, tmp_path / "clean", tmp_path / name, field="text", report=tmp_path / "h.json")
+    assert json.loads((tmp_path / "h.json").read_bytes())["file"] == str(tmp_path / name)
 
 
 def test_drop(corpus):
@@ -313,7 +348,9 @@ def test_signals(corpus, number, code, max_common, is_cleaning):
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
-@pytest.mark.parametrize("options", [{"max_common": None}, {"max_common": 8}, {"preset": "palm", "report": "h"}])
+@pytest.mark.parametrize(
+    "options", [{"max_common": None}, {"max_common": 8}, {"max_common": 1}, {"preset": "palm", "report": "h"}]
+)
 def test_shards_make_the_same_output(corpus, n, options):
     """All shards together produce the files, report and table of one run, whatever the order of the shards."""
     for k in range(3):

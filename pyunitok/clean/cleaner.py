@@ -171,8 +171,8 @@ def _text(block: Block, document: int) -> bytes:
 
 
 def _json(values: dict[str, Any]) -> bytes:
-    """A JSON line. Replaces lone surrogates, which labels may contain."""
+    """A JSON line. Lone surrogates, which labels and file names may contain, are escaped."""
     try:
         return msgspec.json.encode(values, enc_hook=str)
     except UnicodeEncodeError:
-        return json.dumps(values, ensure_ascii=False, default=str).encode("utf-8", "replace")
+        return json.dumps(values, separators=(",", ":"), default=str).encode()

@@ -18,7 +18,8 @@ from typing import Any
 
 import zstandard
 
-from pyunitok.corpus.rewriting import FileWriter, Plain, Written
+from pyunitok.corpus.compressions import by_suffix
+from pyunitok.corpus.rewriting import FileWriter, Plain, Written, empty
 from pyunitok.disk.hashing import Hashed
 from pyunitok.disk.outfile import OutFile, OutputLock, check_target, make_folder, partial_name, reopened, write_whole
 from pyunitok.errors import OutputError
@@ -182,6 +183,9 @@ class CleanOutput:
     def commit(self, result: dict[str, Any]) -> None:
         """Complete the reports and write the result."""
         for name, path in self._reports.items():
-            self._files.pop(name).finish(path)
+            file = self._files.pop(name)
+            if not file.n_bytes:
+                file.write(memoryview(empty(by_suffix(path.suffix).name)))
+            file.finish(path)
         write_whole(self.result_path, json.dumps({"run": self._run.to_json(), **result}, indent=1).encode() + b"\n")
         journal_path(self._base).unlink(missing_ok=True)

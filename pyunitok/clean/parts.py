@@ -25,6 +25,8 @@ import zstandard
 
 from pyunitok.clean.matching import Int64s
 from pyunitok.clean.state import decoded, encoded
+from pyunitok.corpus.compressions import by_suffix
+from pyunitok.corpus.rewriting import empty
 from pyunitok.corpus.source import Source
 from pyunitok.disk.outfile import new_file, write_whole
 from pyunitok.errors import OutputError
@@ -124,6 +126,8 @@ def join_reports(parts: Sequence[CleanPart], reports: dict[str, Path]) -> None:
             for part in parts:
                 with part.reports[name].open("rb") as file:
                     shutil.copyfileobj(file, into, 1 << 20)
+            if not into.tell():
+                into.write(empty(by_suffix(path.suffix).name))
 
 
 def remove_files(parts: Sequence[CleanPart], totals: Path) -> None:

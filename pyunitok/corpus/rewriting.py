@@ -77,12 +77,15 @@ class Rewriter(Protocol):
 class Plain:
     """The FileWriter of formats whose files may be concatenated."""
 
+    def __init__(self, compression: str = "none") -> None:
+        self._compression = compression
+
     def add(self, written: Written, _: int) -> bytes:
         data: bytes = written.data
         return data
 
-    def end(self, _: int) -> bytes:
-        return b""
+    def end(self, at: int) -> bytes:
+        return b"" if at else empty(self._compression)
 
     def state(self) -> None:
         return None
@@ -111,7 +114,7 @@ class TextRewriter:
         return [None] * len(documents)
 
     def file_writer(self, _: str | None = None) -> Plain:
-        return Plain()
+        return Plain(self._compression)
 
 
 class JsonlRewriter:
@@ -151,7 +154,7 @@ class JsonlRewriter:
             return parsed(line).get("id")
 
     def file_writer(self, _: str | None = None) -> Plain:
-        return Plain()
+        return Plain(self._compression)
 
 
 class _WithId(msgspec.Struct):
@@ -167,6 +170,12 @@ def compressed(text: bytes, compression: str) -> bytes:
     if compress is None:
         raise OutputError(f"cannot write {compression} files")
     return compress(text) if text else b""
+
+
+def empty(compression: str) -> bytes:
+    """A file without text. Decompressors reject a compressed file of 0 bytes."""
+    compress = COMPRESSIONS[compression].compress
+    return b"" if compress is None else compress(b"")
 
 
 def lines_of(block: Block, max_line_bytes: int) -> list[bytes]:
