@@ -114,6 +114,25 @@ def test_cut_and_mark_nested_texts(corpus, kind):
     assert clean(corpus, None, action="report", report=corpus / "h.jsonl", **options).documents_affected == 2
 
 
+@pytest.mark.parametrize("action", ["drop", "cut", "mark"])
+def test_string_views(corpus, action):
+    """Regression: pyarrow cannot take rows of string views; the command failed as if it had a bug."""
+    view, texts = pa.string_view(), ["x " * 200 + QUESTION + " y" * 200, None, "clean", QUESTION]
+    schema = pa.schema([("id", view), ("text", view), ("a", pa.struct([("b", pa.binary_view()), ("c", view)]))])
+    rows = [{"id": str(k), "text": text, "a": {"b": b"\xff", "c": None}} for k, text in enumerate(texts)]
+    pq.write_table(pa.Table.from_pylist(rows, schema), corpus / "v.parquet")
+    reading = ReadingOptions(on_error="skip")
+    clean(corpus, "out.parquet", "v.parquet", action=action, report=corpus / "h.jsonl", reading=reading)
+    found = pq.read_table(corpus / "out.parquet").to_pylist()
+    assert "".join(one["id"] for one in found) == {"drop": "2", "cut": "002", "mark": "023"}[action]
+    assert [one["a"] for one in found] == [rows[0]["a"]] * len(found)
+    if action == "cut":
+        assert [len(one["text"]) for one in found] == [200, 201, 5]
+    else:
+        assert all(one["text"] == texts[int(one["id"])] for one in found)
+    assert [json.loads(line)["id"] for line in (corpus / "h.jsonl").read_bytes().splitlines()] == ["0", "3"]
+
+
 @pytest.mark.parametrize("kill_at", [1, 2, 3, 4, 6])
 def test_killed_runs_resume_in_row_groups(corpus, monkeypatch, kill_at):
     options = {"report": corpus / "h.jsonl", "max_common": 1000}

@@ -49,7 +49,7 @@ class ParquetRewriter:
         self._name, self._path, self._field = name, key_path(text_key), field
         try:
             opened = pyarrow.parquet.ParquetFile(file, pre_buffer=False)
-            self._schema, self._compressions = opened.schema_arrow, _compressions_of(opened)
+            self._schema, self._compressions = _without_views(opened.schema_arrow), _compressions_of(opened)
         except (pyarrow.ArrowException, OSError) as error:
             raise InputError(f"{name}: cannot be read as Parquet: {str(error).partition(chr(10))[0]}") from error
         if field is not None:
@@ -61,6 +61,7 @@ class ParquetRewriter:
         import pyarrow
 
         table = pyarrow.Table.from_batches(block.raw) if block.raw else self._schema.empty_table()
+        table = table.cast(_without_views(table.schema))
         if self._field is not None:
             values = [edits.values.get(number) for number in range(block.n_docs)]
             column = [None if value is None else json.dumps(value) for value in values]
@@ -82,9 +83,8 @@ class ParquetRewriter:
 
         if "id" not in self._schema.names:
             return [None] * len(documents)
-        column = pyarrow.chunked_array([batch.column("id") for batch in block.raw], self._schema.field("id").type)
-        ret: list[Any] = column.take(pyarrow.array(documents, pyarrow.int64())).to_pylist()
-        return ret
+        column = pyarrow.chunked_array([batch.column("id") for batch in block.raw])
+        return [column[document].as_py() for document in documents]
 
     def file_writer(self, state: str | None = None) -> ParquetFileWriter:
         return ParquetFileWriter(self._name, self._schema, self._compressions, state)
@@ -161,6 +161,17 @@ def _compressions_of(opened: Any) -> dict[str, str]:
         return {opened.schema.column(k).path: "zstd" for k in range(len(opened.schema.names))}
     columns = [metadata.row_group(0).column(k) for k in range(metadata.num_columns)]
     return {column.path_in_schema: names.get(column.compression, column.compression) for column in columns}
+
+
+def _without_views(kind: Any) -> Any:
+    """A schema or type without string views, which pyarrow can neither slice nor take rows from."""
+    import pyarrow
+
+    if isinstance(kind, pyarrow.Schema):
+        return pyarrow.schema([field.with_type(_without_views(field.type)) for field in kind], kind.metadata)
+    if pyarrow.types.is_struct(kind):
+        return pyarrow.struct([field.with_type(_without_views(field.type)) for field in kind])
+    return {"string_view": pyarrow.large_string(), "binary_view": pyarrow.large_binary()}.get(str(kind), kind)
 
 
 def _moved(group: Struct, by: int, number: int) -> EncodedValue:
