@@ -22,6 +22,7 @@ from pyunitok import Tokenizer, open_index
 from pyunitok.cli import cli
 from pyunitok.errors import InputError, LimitError, OutputError, UnitokError
 from pyunitok.index.build import build_index
+from pyunitok.index.field_answers import filtered_documents
 from pyunitok.index.field_build import add_fields
 from pyunitok.index.groups import count_by, facets, find_where
 from pyunitok.index.opening import open_shards
@@ -179,6 +180,13 @@ def test_fields_are_added_to_and_damage_is_an_error(tmp_path: Path) -> None:
         open_index(folder).fields.where(["lang=fr"])
     add_fields(folder, ["lang"])
     assert open_index(folder).fields.where(["lang=fr"]).sum() == 1
+
+
+def test_filtered_documents_are_sorted_by_count(tmp_path: Path) -> None:
+    rows: list[Record] = [{"text": "a " * (k % 3 + 1), "lang": "de"} for k in range(5)]
+    add_fields(make(tmp_path, [rows]), ["lang"])
+    found = filtered_documents(open_index(tmp_path / "idx"), "a", ["lang=de"], None, 1, 3)
+    assert [(row["document"], row["count"]) for row in found["documents"]] == [(1, 2), (4, 2), (0, 1)]
 
 
 def test_command_and_page(tmp_path: Path) -> None:

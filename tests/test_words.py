@@ -228,7 +228,8 @@ def test_equal_forms_are_consecutive(word: str) -> None:
 
 
 def test_invalid_queries(index: Any) -> None:
-    for query in ("", "...", "[1-2] the", "the [2]", "the [3-1] fox", "the|don't", "a " * 65, "the [0-300] fox"):
+    for query in ("", "...", "[1-2] the", "the [2]", "the [3-1] fox", "the|don't", "a " * 65, "the [0-300] fox",
+                  "the [0-1000] fox", "the [1000] fox"):  # fmt: skip
         with pytest.raises(LimitError):
             index.words.count(query)
     with pytest.raises(LimitError, match="cannot be combined"):
@@ -364,6 +365,11 @@ def test_command(tmp_path: Path) -> None:
     assert grams["distinct"] == 9 and grams["word_ngrams"][0]["count"] == 1
     sources = json.loads(run("search", idx, "-i", "the", "--by-source", "--json").stdout)["sources"]
     assert [(Path(row["source"]).name, row["count"]) for row in sources] == [("0-0000.txt", 2), ("0-0001.txt", 1)]
-    assert json.loads(run("search", idx, "-i", "the", "--documents", "--json").stdout)["n_documents"] == 2
+    found = json.loads(run("search", idx, "-i", "the|lazy|dog", "--documents", "--json").stdout)
+    assert found["n_documents"] == 2 and [(row["document"], row["count"]) for row in found["documents"]] == [
+        (1, 3), (0, 2)]  # most frequent first
+    (tmp_path / "queries").write_text("the\n.\n")
+    stopped = run("search", idx, "-i", "--queries", str(tmp_path / "queries"), "--count", code=1)
+    assert str(stopped.exception) == f"{tmp_path / 'queries'}: line 2: '.' contains no words"
     assert "cannot be combined" in run("search", idx, "-i", "the", "--next", code=2).output
     assert "cannot be combined" in run("search", idx, "-i", "the", "--ids", code=2).output

@@ -19,8 +19,8 @@ from pyunitok.cli.search_fields import FIELD_QUERIES, FIELD_SECTION, answer_fiel
 from pyunitok.cli.search_statistics import STATISTIC_SECTION, statistic_options
 from pyunitok.cli.search_words import ONLY_WORDS, SECTION, answer_words, is_about_words, word_options
 from pyunitok.cli.sections import Sectioned
+from pyunitok.errors import UnitokError, printable
 from pyunitok.errors import count as counted
-from pyunitok.errors import printable
 from pyunitok.index import text_answers
 from pyunitok.index.concordance import Line, aligned, as_record, concordance, spreadsheet_cell
 from pyunitok.index.hit_metadata import metadata_of, rows_of_hits
@@ -150,8 +150,11 @@ def search(
         raise click.UsageError("--normalize requires --overlap with --unit words, or --spans")
     index = open_index(folder, model=model)
     if queries:
-        for line in Path(queries).read_bytes().splitlines():
-            answer = _answer(index, query, line.decode("utf-8", "surrogateescape"), options)
+        for number, line in enumerate(Path(queries).read_bytes().splitlines(), 1):
+            try:
+                answer = _answer(index, query, line.decode("utf-8", "surrogateescape"), options)
+            except UnitokError as error:
+                raise type(error)(f"{queries}: line {number}: {error}") from error
             click.echo(as_text({"query": readable(line), **answer}))
         return
     answer = _answer(index, query, text, options)

@@ -43,7 +43,7 @@ def filtered_count(index: Index, query: Query, where: Sequence[str], words: Word
 def filtered_documents(
     index: Index, query: Query, where: Sequence[str], words: WordOptions | None, offset: int, limit: int
 ) -> Answer:
-    found = documents_where(index, query, where, words)
+    found = documents_where(index, query, where, words).most_frequent()
     pairs = list(zip(found.documents.tolist(), found.counts.tolist(), strict=True))[offset : offset + limit]
     rows = [{"document": d, "count": n, "source": index.source(d)} for d, n in pairs]
     return {"count": int(found.counts.sum()), "approx": found.approx, "n_documents": len(found), "documents": rows}

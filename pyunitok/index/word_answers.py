@@ -32,7 +32,7 @@ def count(index: Index, text: str, options: WordOptions) -> Answer:
 
 
 def documents(index: Index, text: str, options: WordOptions, offset: int, limit: int) -> Answer:
-    found = index.words.documents(text, options)
+    found = index.words.documents(text, options).most_frequent()
     pairs = list(zip(found.documents.tolist(), found.counts.tolist(), strict=True))[offset : offset + limit]
     rows = [{"document": d, "count": n, "source": index.source(d)} for d, n in pairs]
     return {"count": int(found.counts.sum()), "approx": found.approx, "n_documents": len(found), "documents": rows}

@@ -24,7 +24,7 @@ from pyunitok.index.lexicon import Folding, WordLexicon
 from pyunitok.index.work import Work
 
 BYTE_COST = 8  # of matching a pattern, in units of Work for each byte of the lexicon
-_GAP = re.compile(r"\[(\d{1,3})(?:-(\d{1,3}))?\]")
+_GAP = re.compile(r"\[(\d{1,9})(?:-(\d{1,9}))?\]")
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class WordOptions:
     ignore_case, ignore_accents  ignore case, or accents, when comparing words
     wildcards                    * matches any text, ? any character
     regex                        each item is a regular expression that matches complete words, in the dialect of
-                                 tokenizer.json files, without look-around and back-references
+                                 tokenizer.json files, without look-behind and back-references
     max_work    the budget of a query in each shard, in units of about a nanosecond; a search that exceeds it stops, and
                 its count is a lower bound. None: no limit
     """
