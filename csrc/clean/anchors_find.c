@@ -182,7 +182,7 @@ INLINE int is_marked(scan *s, int64_t position, int64_t before)
 /* Emits the anchor that begins with byte i. The context is shorter at the ends of a document.
  * Contexts of equal bytes whose anchors are at different offsets must not be one class, so the
  * number of units on the left is added to the value. */
-static void put_byte_anchor(scan *s, int64_t i, uint64_t gram)
+NOINLINE static void put_byte_anchor(scan *s, int64_t i, uint64_t gram)
 {
     const unitok_anchors *anchors = s->anchors;
     int64_t n = anchors->n, k = anchors->k, before = anchors->before, n_after = n - k + 1 - before;
@@ -208,12 +208,18 @@ INLINE void put_byte_window(scan *s, int64_t i)
 
 /* Of the k-grams from i to `last`, the last one with the smallest hash. Called when the anchor has
  * left the window; until then, each step compares only the newest k-gram with it. */
-INLINE int64_t smallest_gram(const uint64_t *grams, int64_t mask, int64_t i, int64_t last)
+NOINLINE static int64_t smallest_gram(const uint64_t *grams, int64_t mask, int64_t i, int64_t last)
 {
-    int64_t best = i;
-    for (i++; i <= last; i++)
-        if (grams[i & mask] <= grams[best & mask]) best = i;
-    return best;
+    uint64_t least = grams[last & mask], other = least;
+    for (; i + 1 < last; i += 2) { /* two independent minima, without branches */
+        uint64_t a = grams[i & mask], b = grams[(i + 1) & mask];
+        least = least < a ? least : a;
+        other = other < b ? other : b;
+    }
+    if (i < last && grams[i & mask] < least) least = grams[i & mask];
+    if (other < least) least = other;
+    while (grams[last & mask] != least) last--;
+    return last;
 }
 
 /* At step j, byte j is added: it completes the k-gram `newest` and the window `first`. The hash of

@@ -153,16 +153,27 @@ static int joins_words(const unitok_word_rules *rules, const uint8_t *text, int6
     return after == UNITOK_WORD_JOINED && before != 0 && before != UNITOK_WORD_ALONE;
 }
 
+/* The last position in from..at after an ASCII character that is not part of a word; `from` if there
+ * is none. Words after it do not depend on the text before it. */
+static int64_t border_before(const unitok_word_rules *rules, const uint8_t *text, int64_t from,
+                             int64_t at)
+{
+    while (at > from && (text[at - 1] >= 0x80 || word_class(rules->ascii[text[at - 1]]))) at--;
+    return at;
+}
+
 /* Shrinks a range of a text of n bytes to words, and then by its first character if the words
  * around the range would otherwise be joined. `io_word` is the last word found; the words that are
- * still needed end at or after its end. The ranges of a document ascend, so its words are read once
- * for all ranges; after the last word, `io_word` is an empty one beyond the text. */
+ * still needed end at or after its end. The ranges of a document ascend, so a word is read at most
+ * once for all ranges, and only near their ends; after the last word, `io_word` is an empty one
+ * beyond the text. */
 static document whole_words(const unitok_word_rules *rules, const uint8_t *text, int64_t n,
                             document range, word *io_word)
 {
     range = whole_characters(text, n, range);
     for (int is_end = 0; is_end < 2; is_end++) {
         int64_t at = is_end ? range.end : range.begin;
+        if (io_word->end < at) io_word->end = border_before(rules, text, io_word->end, at);
         while (io_word->end <= at)
             if (!word_next(rules, text, n, io_word->end, io_word)) *io_word = (word){n, n + 1, 0};
         if (io_word->begin < at && is_end) range.end = io_word->begin;
