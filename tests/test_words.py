@@ -141,8 +141,7 @@ def test_a_budget_cuts_the_search_of_a_shard_short(
             found = list(zip(*(column.tolist() for column in matches.in_order()), strict=True))
             assert set(found) <= set(expected) and (matches.approx or found == expected)
             if share == 0:
-                assert found == [match for match in expected if match[1] <= work]
-                assert matches.approx == (work < len(shard))
+                assert found == expected[: len(found)] and (matches.approx or work > len(shard))
             sizes.append(len(found))
         assert sizes == sorted(sizes) and sizes[1] == 0 and sizes[-1] == len(expected) and not matches.approx
 

@@ -131,11 +131,14 @@ class Occurrences:
         for at in range(0, n, CHUNK):
             yield self._in_shard(shard, np.arange(at, min(at + CHUNK, n), dtype=np.int64))
 
+    def spaced(self, n: int) -> Int64s:
+        """The numbers of n occurrences at equal distances."""
+        return np.arange(n, dtype=np.int64) * self.total // max(1, n)
+
     def sampled(self, most: int) -> Iterator[tuple[int, Int64s, Int64s]]:
         """Yields (shard, tokens, skips) of all occurrences or, if there are more than `most`, of that many at equal
         distances."""
-        n = min(most, self.total)
-        numbers = np.arange(n, dtype=np.int64) * self.total // max(1, n)
+        numbers = self.spaced(min(most, self.total))
         for shard, (begin, end) in enumerate(pairwise(np.searchsorted(numbers, self.bounds).tolist())):
             if end > begin:
                 yield shard, *self._in_shard(shard, numbers[begin:end] - self.bounds[shard])

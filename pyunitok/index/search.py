@@ -418,7 +418,7 @@ class TextSearch:
         n = self.sample_size(found.total, max_hits)
         if n is None:
             return self._documents_of(found)
-        sample = self._documents_of(found, n)
+        sample = self._documents_of(found, shuffled(np.arange(n), found.total, 0))
         counts = np.maximum(1, np.rint(sample.counts * (found.total / n))).astype(np.int64)
         return DocumentHits(sample.documents, counts, True, n, _estimated(sample.counts, n, found.total))
 
@@ -429,9 +429,9 @@ class TextSearch:
             most = MAX_LOCATED if max_hits is None else min(max_hits, MAX_LOCATED)
         return most if most is not None and n_hits > most else None
 
-    def _documents_of(self, found: Occurrences, n_sampled: int | None = None) -> DocumentHits:
-        """The documents of all occurrences, or of n_sampled random ones."""
-        sample = None if n_sampled is None else found.places(shuffled(np.arange(n_sampled), found.total, 0))
+    def _documents_of(self, found: Occurrences, numbers: Int64s | None = None) -> DocumentHits:
+        """The documents of all occurrences, or of those with these numbers."""
+        sample = None if numbers is None else found.places(numbers)
         parts = []
         for number in range(len(self.shards)):
             documents, counts = np.empty((2, 0), np.int64)
@@ -466,7 +466,7 @@ class TextSearch:
         runs = self.find_all(query, max_work=max_work)
         n_sampled = self.sample_size(runs.total, max_hits)
         is_sample = n_sampled is not None
-        found = self._documents_of(runs, None if n_sampled is None else min(n_sampled, MAX_SCANNED))
+        found = self._documents_of(runs, None if n_sampled is None else runs.spaced(min(n_sampled, MAX_SCANNED)))
         inputs, starts = np.unique(self.inputs.of(found.documents), return_index=True)
         hits = np.add.reduceat(found.counts, starts) if len(starts) else starts
         if is_sample:

@@ -26,7 +26,10 @@ from pyunitok.index.work import Work
 MAX_COMBINATIONS = 1 << 18
 SCAN_SHARE = 1 / 1024  # if the rarest place accepts a larger share of the words, all words are read
 READ_COST = 4  # reading an occurrence costs a quarter as much as searching for a combination
-SEARCH_WORK, SCAN_WORK, COMPARE_WORK = 1000, 1, 20  # units of Work for a combination, a word read, a word compared
+# Units of Work, that is, about a nanosecond each:
+SEARCH_WORK = 1000  # for a combination
+COMPARE_WORK = 3  # for a word compared around the rarest place
+SCAN_WORK, START_WORK, SPAN_WORK = 2, 40, 6  # for a word read; for one that the first place accepts; also for its span
 
 
 @dataclass
@@ -100,7 +103,7 @@ def find_words(shard: WordShard, query: WordQuery, max_work: int | None = None) 
         else:
             return ShardMatches(shard, lo, hi, len(query.places), _NONE, _NONE, work.is_spent)
     if sizes[rarest] > SCAN_SHARE * len(shard):
-        return _scanned(shard, query, work)
+        return _scanned(shard, query, sizes[0], work)
     parts = list(_around(shard, query, rarest, work))
     begins = np.concatenate([_NONE, *(part[0] for part in parts)])
     ends = np.concatenate([_NONE, *(part[1] for part in parts)])
@@ -108,9 +111,11 @@ def find_words(shard: WordShard, query: WordQuery, max_work: int | None = None) 
     return ShardMatches(shard, None, _NONE, 0, begins, ends[first], work.is_spent)
 
 
-def _scanned(shard: WordShard, query: WordQuery, work: Work) -> ShardMatches:
+def _scanned(shard: WordShard, query: WordQuery, n_starts: int, work: Work) -> ShardMatches:
+    """The matches in the words that `work` allows to read. The first place accepts n_starts of all words."""
     parts = [(_NONE, _NONE)]
-    words = shard.words[: work.take(len(shard), SCAN_WORK)]
+    cost = SCAN_WORK + n_starts * (START_WORK + SPAN_WORK * query.span) // len(shard)
+    words = shard.words[: work.take(len(shard), cost)]
     for found in find_gapped(words, query.places, query.gaps, shard.n_words):
         if found is None:
             raise shard.damaged()

@@ -21,7 +21,7 @@ from pyunitok.index.word_shard import WordShard, open_words
 from pyunitok.index.work import Work
 
 SORT_WORDS = 4  # the number of words next to a hit that "R1" and "L1" compare
-MAX_READ = 1_000_000  # the maximum number of matches that next and previous read; if there are more, they read a sample
+MAX_READ = 1_000_000  # the sample size of next, previous and by_source
 MIN_TOKENS = 64  # the minimum number of tokens read to find words
 
 
@@ -192,10 +192,10 @@ class WordIndex:
 
     def by_source(self, query: str, options: WordOptions = EXACT, *, max_hits: int | None = None) -> SourceCounts:
         """How often a query matches in each input, omitting inputs without matches. Like Index.by_source, reads a
-        sample if there are more than max_hits matches."""
+        sample of at most a million if there are more than max_hits matches."""
         matches = self.matches(query, options)
         is_sample = max_hits is not None and matches.total > max_hits
-        found = self.documents_of(matches, max_hits)
+        found = self.documents_of(matches, MAX_READ if is_sample else None)
         inputs: IndexInputs = self._index.inputs
         numbers, starts = np.unique(inputs.of(found.documents), return_index=True)
         hits = np.add.reduceat(found.counts, starts) if len(starts) else starts
