@@ -44,10 +44,16 @@ const cutter cuts_by_table = {table_scan, table_next, table_last};
  * wide text without any scan.
  *
  * A scan reports only cuts inside the chunk. If the text ends with the chunk and nothing follows,
- * its end is a cut too; the array has space for it beyond CUT_CHUNK_BYTES. */
+ * its end is a cut too; the array has space for it beyond CUT_CHUNK_BYTES.
+ *
+ * The scan is the first to read the text, and the processor itself fetches nothing past the end of
+ * a page. So as many bytes as the chunk has are prefetched after it, even if another document
+ * begins there. With a normalizer, the text is in the cache already. */
 int64_t chunk_cuts(const run *r, chunk *c)
 {
     if (c->n_cuts >= 0) return c->n_cuts;
+    for (int64_t k = 0; k < c->n_bytes && !r->m->normalizer; k += 64)
+        PREFETCH((const void *)((uintptr_t)c->text + (uintptr_t)(c->n_bytes + k)));
     c->n_cuts = r->m->kind->cutter->scan(r->m, c->padded, c->n_bytes, r->s->cuts);
     if (c->is_closed && c->n_bytes == c->n_text) r->s->cuts[c->n_cuts++] = (uint16_t)c->n_bytes;
     return c->n_cuts;
