@@ -261,11 +261,14 @@ class WordIndex:
     def _merged(self, counts: Int64s, options: WordOptions) -> Int64s:
         """Adds the counts of equal words to the most frequent of them."""
         ids = np.flatnonzero(counts)
-        group = self.lexicon.first_equal(options.folding)[ids]
-        order = np.lexsort((-counts[ids], group))  # which leaves the ids of equal counts in ascending order
-        first = np.concatenate(([True], np.diff(group[order]) > 0)) if len(order) else np.empty(0, np.bool_)
+        ids = ids[np.argsort(self.lexicon.first_equal(options.folding)[ids], kind="stable")]
+        own, group = counts[ids], self.lexicon.first_equal(options.folding)[ids]
+        starts = np.flatnonzero(np.diff(group, prepend=0))
+        sums, largest = np.add.reduceat(own, starts), np.maximum.reduceat(own, starts)
+        best = np.flatnonzero(own == np.repeat(largest, np.diff(starts, append=len(ids))))
+        best = best[np.diff(group[best], prepend=0) > 0]  # the first of several
         ret = np.zeros_like(counts)
-        ret[ids[order[first]]] = np.add.reduceat(counts[ids[order]], np.flatnonzero(first)) if len(order) else 0
+        ret[ids[best]] = sums
         return ret
 
     def _counted(self, counts: Int64s, total: int, limit: int | None, approx: bool) -> WordCounts:
