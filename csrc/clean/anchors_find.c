@@ -207,7 +207,9 @@ INLINE void put_byte_window(scan *s, int64_t i)
 }
 
 /* Of the k-grams from i to `last`, the last one with the smallest hash. Called when the anchor has
- * left the window; until then, each step compares only the newest k-gram with it. */
+ * left the window; until then, each step compares only the newest k-gram with it. The smallest hash
+ * is found first, and then where it occurs last: comparing positions as well would need branches,
+ * which hashes make unpredictable. */
 NOINLINE static int64_t smallest_gram(const uint64_t *grams, int64_t mask, int64_t i, int64_t last)
 {
     uint64_t least = grams[last & mask], other = least;
@@ -386,8 +388,8 @@ static void put_document(scan *s)
         (uint64_t)s->at);
 }
 
-/* Words are found only by reading forward, so a document of words is read as a whole if it has a
- * mark; of bytes, only those around the marks are read. */
+/* A document of words is read as a whole if it has a mark, since it is not known where the n - k
+ * words before a mark begin; of bytes, only those around the marks are read. */
 int32_t unitok_anchors_find(const unitok_anchors *anchors, int32_t kind, const uint8_t *data,
                             const int64_t *offsets, int64_t n_documents, int64_t at,
                             const int64_t *marks, int64_t n_marks, unitok_anchor *ret,
