@@ -206,10 +206,17 @@ def test_lists_of_words(index: Any, documents: list[list[str]]) -> None:
     found = index.words.frequencies()
     assert {row.text: row.count for row in found.rows} == counts and found.total == counts.total()
     assert index.words.frequencies(limit=3).rows == found.rows[:3] and found.distinct == len(counts)
-    folded = index.words.frequencies(options=WordOptions(ignore_case=True))
-    assert {oracle.folded(row.text, True, False): row.count for row in folded.rows} == Counter(
-        oracle.folded(word, True, False) for word in counts.elements()
-    )
+    for case, accents in ((True, False), (False, True), (True, True)):
+        options = WordOptions(ignore_case=case, ignore_accents=accents)
+        folded = index.words.frequencies(options=options)
+        assert {oracle.folded(row.text, case, accents): row.count for row in folded.rows} == Counter(
+            oracle.folded(word, case, accents) for word in counts.elements()
+        )
+        assert len(folded.rows) == len({oracle.folded(row.text, case, accents) for row in folded.rows})
+        for row in folded.rows:  # each is in its most frequent form
+            forms = [n for word, n in counts.items() if options.folding.of(word) == options.folding.of(row.text)]
+            assert counts[row.text] == max(forms)
+        assert index.words.frequencies("unseen", options=options).rows == []
     some = index.words.frequencies("wal*", options=WordOptions(wildcards=True))
     assert {row.text: row.count for row in some.rows} == {w: n for w, n in counts.items() if w.startswith("wal")}
     assert index.words.n_words == counts.total()

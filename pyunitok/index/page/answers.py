@@ -74,9 +74,9 @@ def count(index: Index, parameters: Parameters) -> Answer:
     queries = parameters.get("q", [])
     if not 0 < len(queries) <= MAX_QUERIES:
         raise BadRequest(f"expected 1 to {MAX_QUERIES} q parameters")
-    rows = []
+    rows, work = [], share_of_work(index, len(queries))
     for query in queries:
-        found = index.count(text_of({"q": [query]}))
+        found = index.count(text_of({"q": [query]}), max_work=work)
         rows.append({"query": query, "count": int(found), "approx": found.approx})
     return {"counts": rows, "tokens": index.n_tokens}
 
