@@ -234,6 +234,16 @@ def test_against_and_all_copies(corpus: Path) -> None:
         assert [line for k, line in enumerate(written) if k % 5] == [line for k, line in enumerate(lines) if k % 5]
 
 
+def test_ranges_of_a_document_are_cut_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: if a range continued in a document whose other ranges were in the next chunk, max_share was applied
+    to each part, and the document was kept."""
+    texts = ["the same words ", "the same words bthe same words "]
+    (tmp_path / "c.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    monkeypatch.setattr(cutting, "CHUNK", 1)
+    deduplicate(tmp_path / "c.jsonl", tmp_path / "out.jsonl", min_bytes=1, cut="char", max_share=0.5)
+    assert (tmp_path / "out.jsonl").read_bytes() == b'{"text":"the samword"}\n'
+
+
 def test_windows_within_a_word_remain(corpus: Path) -> None:
     word = "".join(random.Random(1).choices("abcdefgh", k=300))
     (corpus / "long.jsonl").write_text("".join(json.dumps({"text": f"{k} {word}{k}"}) + "\n" for k in range(2)))

@@ -34,12 +34,14 @@ def cut(
     limit = 2.0 if max_share is None else max_share
 
     def chunks() -> Iterator[Int64s]:
-        """Yields the ranges in chunks, each of which contains all ranges of its documents."""
+        """Yields the ranges in chunks, each of which contains all ranges of its documents. A range may continue in the
+        next document."""
         begin = 0
         while begin < len(repeats):
-            last = int(repeats.ends[min(begin + CHUNK, len(repeats)) - 1])
-            document_end = corpus.ends[np.searchsorted(corpus.ends, last - 1, "right")]
-            end = int(np.searchsorted(repeats.begins, document_end, "left"))
+            end, document_end = min(begin + CHUNK, len(repeats)), 0
+            while (last := int(repeats.ends[end - 1])) > document_end:
+                document_end = int(corpus.ends[np.searchsorted(corpus.ends, last - 1, "right")])
+                end = int(np.searchsorted(repeats.begins, document_end, "left"))
             yield repeats.slice(begin, end)
             begin = end
 
