@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle import grams as oracle
 
-from pyunitok import InputError, OptionError, OutputError
+from pyunitok import InputError, OptionError, OutputError, deduplicate
 from pyunitok import decontaminate as run_decontaminate
 from pyunitok.clean import decontaminate as decontaminate_module
 from pyunitok.clean import output
@@ -96,6 +96,21 @@ def test_compressed_files_without_documents(tmp_path, command):
     assert len(list((tmp_path / "again").iterdir())) == 10
     assert len(lzma.decompress((tmp_path / "all.xz").read_bytes()).splitlines()) == 5
     assert lzma.decompress((tmp_path / "none.xz").read_bytes()) == b""
+
+
+@pytest.mark.parametrize("suffix", [".zst", ".gz", ""])
+def test_the_name_of_the_output_determines_its_compression(tmp_path, suffix):
+    """Regression: c.jsonl.gz was not compressed if the corpus was not."""
+    text = b'{"text":"one"}\n{"text":"two"}\n'
+    (tmp_path / f"in.jsonl{suffix}").write_bytes(by_suffix(suffix).compress(text))
+    (tmp_path / "bench.jsonl").write_bytes(text)
+    for name, row in COMPRESSIONS.items():
+        out = tmp_path / f"c.jsonl{'' if name == 'none' else row.suffixes[0]}"
+        run_decontaminate(tmp_path / f"in.jsonl{suffix}", out, tmp_path / "bench.jsonl", field="text")
+        assert out.read_bytes() == row.compress(text)
+        out.unlink()
+        deduplicate(tmp_path / f"in.jsonl{suffix}", out, overwrite=True)
+        assert out.read_bytes() == row.compress(text)
 
 
 def test_file_names_that_are_not_utf8(tmp_path):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import io
+import bz2
+import gzip
 import json
+import lzma
 import random
 from collections import Counter
 from pathlib import Path
@@ -168,12 +170,16 @@ def test_the_command_writes_lines_and_token_files(tokenizer: Tokenizer, tmp_path
     def run(*arguments: str) -> Any:
         return CliRunner().invoke(cli, ["duplicates", str(tmp_path), *arguments])
 
-    for name in ("dups.jsonl.zst", "dups.jsonl"):
+    monkeypatch.setattr(duplicates, "FRAME_BYTES", 1)
+    unpack: dict[str, Any] = {
+        ".zst": lambda data: zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True).read(),
+        ".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress, "": bytes,
+    }  # fmt: skip
+    for suffix, decompress in unpack.items():
+        name = f"dups.jsonl{suffix}"
         result = run("--min-tokens", "10", "-o", str(tmp_path / name))
         assert result.exit_code == 0 and "2 spans, 36 of 42 tokens" in result.output
-        data = (tmp_path / name).read_bytes()
-        if name.endswith(".zst"):
-            data = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(data)).read()
+        data = decompress((tmp_path / name).read_bytes())
         assert [json.loads(line) for line in data.splitlines()] == [
             {"document": 0, "tokens": [0, 18], "bytes": [0, 18], "occurrences": 2, "later_tokens": 0},
             {"document": 1, "tokens": [2, 20], "bytes": [2, 20], "occurrences": 2, "later_tokens": 18},

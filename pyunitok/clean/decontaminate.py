@@ -240,7 +240,8 @@ class Decontamination:
     ) -> Summary:
         """Like run(), but for one part."""
         field = FIELD if self.rule.action == "mark" else None
-        rewriters = [rewriter_of(source, self._reading, field) for source in part.sources]
+        pairs = zip(part.sources, part.targets, strict=True)
+        rewriters = [rewriter_of(source, target, self._reading, field) for source, target in pairs]
         opened = CleanOutput(
             part.base, part.targets, part.reports, self._identity(part), overwrite=self._overwrite,
             writer_of=lambda number, state: rewriters[number].file_writer(state),

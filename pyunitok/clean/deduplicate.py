@@ -228,7 +228,8 @@ class Deduplication:
 
     def run(self, on_step: OnStep = lambda _name, _progress: None) -> Deduplicated:
         """Deduplicate, or finish an interrupted run."""
-        rewriters = [rewriter_of(source, self._reading) for source in self.files.sources]
+        pairs = zip(self.files.sources, self.files.targets, strict=True)
+        rewriters = [rewriter_of(source, target, self._reading) for source, target in pairs]
         reports = {} if self._ranges is None else {REPORT: self._ranges}
         if self._reading.skip_bad:
             reports[ERRORS] = self.base.with_name(self.base.name + ERRORS_SUFFIX)

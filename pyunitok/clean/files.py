@@ -10,10 +10,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 
 from pyunitok.corpus import inputs, stream
+from pyunitok.corpus.compressions import by_suffix
 from pyunitok.corpus.formats import FORMATS
 from pyunitok.corpus.paths import LeftOut
 from pyunitok.corpus.reading import ReadingOptions
@@ -83,10 +84,15 @@ def _targets(out: Path | None, sources: Sequence[Source], names: Sequence[PurePa
     return [out / name for name in names]
 
 
-def rewriter_of(source: Source, options: ReadingOptions, field: str | None = None) -> Rewriter:
-    """The Rewriter for an input's format. field: the name of the field that edits may add. Raises InputError if the
-    input cannot be opened, or if its format cannot be written."""
+def rewriter_of(
+    source: Source, target: Path | None, options: ReadingOptions, field: str | None = None
+) -> Rewriter:
+    """The Rewriter for an input's format. A target whose name differs from the input's has the compression that its
+    suffix names. field: the name of the field that edits may add. Raises InputError if the input cannot be opened, or
+    if its format cannot be written."""
     format_ = FORMATS[source.format]
+    if target is not None and target.suffix not in ("", PurePath(source.path).suffix):
+        source = replace(source, compression=by_suffix(target.suffix).name)
     if format_.rewriter is None:
         raise InputError(f"{source.name}: {format_.title} files cannot be written")
     if not format_.seekable:

@@ -103,9 +103,9 @@ def decontaminate(
     """Remove documents that contain benchmark items from a corpus.
 
     CORPUS is JSONL, Parquet or text (plain, .zst, .gz, .bz2 or .xz), a URL, or - for stdin. CLEAN has the same names,
-    formats and compression; the remaining JSON lines are copied byte for byte, and Parquet keeps its columns. Words are
-    compared without regard to case, punctuation or spacing, and every match is verified. Items with fewer than n words
-    are compared in full, or counted as untestable.
+    formats and compression, unless it is one file whose name ends differently; the remaining JSON lines are copied byte
+    for byte, and Parquet keeps its columns. Words are compared without regard to case, punctuation or spacing, and
+    every match is verified. Items with fewer than n words are compared in full, or counted as untestable.
 
     To resume an interrupted run, run the same command again; the output is byte-identical.
 

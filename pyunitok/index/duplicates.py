@@ -21,13 +21,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import zstandard
 
 from pyunitok._c.anchors import Int64s
 from pyunitok._c.windows import Ids
 from pyunitok.clean.records import Ranges, RangesWriter
 from pyunitok.clean.repeats import release
 from pyunitok.clean.workspace import TemporaryFiles
+from pyunitok.corpus.compressions import by_suffix
+from pyunitok.corpus.rewriting import compressed, empty
 from pyunitok.disk.outfile import new_file
 from pyunitok.errors import LimitError, OutputError
 from pyunitok.index.opened import Index, open_index
@@ -41,6 +42,7 @@ from pyunitok.tokens.model import Model
 
 STEP = 1 << 20  # tokens between checks for Ctrl-C
 WINDOWS_AT_ONCE = 1 << 17
+FRAME_BYTES = 1 << 20  # lines that are compressed at once
 MAX_MEMORY_BYTES = 1 << 30
 COPIED, FOUND = 0.05, 0.9  # the completed share once the tokens are copied, and once all windows are found
 
@@ -67,7 +69,7 @@ def duplicates(
     """Find text that occurs more than once in an index, or drop it, as `pyunitok duplicates` does.
 
     index             the folder of an index, or an open Index
-    out               the JSON Lines file to write, one object per repeated span; compressed if its name ends in .zst
+    out               the JSON Lines file to write, one object per repeated span; its name determines the compression
     min_tokens        the minimum length of a span
     drop              write a token file to `out` instead: all documents, except for tokens that repeat earlier text
     overwrite         replace `out` if it exists
@@ -138,20 +140,21 @@ def repeated_spans(
 def write_repeats(
     index: Index, out: Path, min_tokens: int = 50, *, overwrite: bool = False, **work: Any
 ) -> tuple[int, int]:
-    """Write all repeated spans to a JSON Lines file, compressed if its name ends in .zst. Returns the number of spans
-    and the number of tokens in them. work: the other arguments of repeated_spans. Raises OutputError if the file
-    exists."""
+    """Write all repeated spans to a JSON Lines file, compressed if its name ends in .zst, .gz, .bz2 or .xz. Returns the
+    number of spans and the number of tokens in them. work: the other arguments of repeated_spans. Raises OutputError if
+    the file exists."""
     n_spans = n_tokens = 0
+    compression, lines = by_suffix(out.suffix).name, bytearray()
     with new_file(out, overwrite=overwrite) as file:
-        is_zst = out.suffix == ".zst"
-        sink: Any = zstandard.ZstdCompressor(level=3).stream_writer(file, closefd=False) if is_zst else file
         for spans in repeated_spans(index, min_tokens, scratch=out.parent, **work):
             for record in spans.records():
-                sink.write(json.dumps(record).encode() + b"\n")
+                lines += json.dumps(record).encode() + b"\n"
+            if len(lines) >= FRAME_BYTES:
+                file.write(compressed(bytes(lines), compression))
+                lines.clear()
             n_spans += len(spans)
             n_tokens += int((spans.ends - spans.begins).sum())
-        if is_zst:
-            sink.close()
+        file.write(compressed(bytes(lines), compression) if n_spans else empty(compression))
     return n_spans, n_tokens
 
 
