@@ -1,6 +1,6 @@
 """Damaged and hostile files of byte-level BPE: tokenizer.json, tekken.json, .tiktoken, and folders with vocab.json.
 
-The readers raise errors of pyunitok that name the file, or read a model that encodes.
+Each reader must either raise a pyunitok error that names the file or return a model that can encode.
 """
 
 from __future__ import annotations

@@ -268,7 +268,7 @@ def test_symbols_and_ids(tmp_path: Path) -> None:
     ({"unk_id": 3}, OptionError, "unk_id cannot be combined"),
     ({"vocab_size": 256}, TrainingError, "bytes and symbols alone need 257"),
     ({"out": "a.model"}, OptionError, "a.model: name a byte-level model NAME.json"),
-    ({"byte_level": False, "to": "native"}, OptionError, "to requires byte_level"),
+    ({"byte_level": False, "to": "native"}, OptionError, r"to= \(--to\) requires byte_level"),
     ({"hard_vocab_limit": True, "vocab_size": 1 << 20}, TrainingError, "vocab_size is too high"),
 ])  # fmt: skip
 def test_invalid_options(options: dict[str, Any], error: type[Exception], message: str) -> None:

@@ -118,7 +118,7 @@ def index_part(bench: Bench, report: Report, n: int, folder: Path) -> None:
         for name, commands in runs.items():
             used[name].append(usage(commands[turn]))
             if turn == 0 and verify_index(open_shards(index)):
-                raise fail(f"the index of {name} threads is damaged")
+                raise fail(f"the index built with {name} threads is damaged")
     seconds = {name: [one.cpu_seconds if bench.clock == "cpu" else one.seconds for one in ran]
                for name, ran in used.items()}  # fmt: skip
     peaks = {name: min(one.peak_bytes for one in ran) for name, ran in used.items()}

@@ -30,10 +30,9 @@ void text_pieces_free(text_pieces *p)
     mem_free(p->data);
 }
 
-/* Whether an encoder can produce pieces of this type by matching. Listed merges name their pieces,
- * so models with such a list leave out only control symbols. In all others, a byte piece is
- * produced for an unknown character, not by matching, unless a flag says that it matches as
- * text. */
+/* Whether an encoder can produce pieces of this type by matching. With listed merges, a merge may
+ * use a piece of any type except a control symbol. In all other models, a byte piece is produced
+ * for an unknown character, not by matching, unless a flag says that it matches as text. */
 static int can_match(uint8_t type, int32_t flags)
 {
     if (flags & UNITOK_PATTERN) return type == UNITOK_PIECE_NORMAL;
@@ -191,8 +190,8 @@ static int32_t find_special(unitok_model *m, unitok_error *error)
     return UNITOK_OK;
 }
 
-/* memory_bytes begins with the memory of every model: the image, the cuts, and 16 bytes for each id
- * (its piece, offset, type and byte). Building adds the rest. */
+/* memory_bytes starts as the memory that every model needs: the image, the cuts, and 16 bytes for
+ * each id (its piece, offset, type and byte). Building adds the rest. */
 static void fill_info(unitok_model *m, int64_t n_ids, int64_t max_piece_bytes, int32_t cpu)
 {
     unitok_model_info *info = &m->info;
@@ -234,8 +233,8 @@ static int has_matching_piece(const unitok_model *m, int64_t id)
            can_match(m->types[id], m->flags);
 }
 
-/* Whether the listed merges join pieces to pieces. Models that work on characters have more rules
- * for their merges, and checking these rules takes as long as building. */
+/* Whether each listed merge joins two matching pieces into a third. Models that work on characters
+ * have more rules for their merges, and checking these rules takes as long as building. */
 static int has_sound_merges(const unitok_model *m)
 {
     const unitok_spec *spec = &m->spec;

@@ -1,11 +1,11 @@
 /* pattern_check.c - properties of an automaton that hold for every text
  *
  * An attempt to match begins at a position and reads until its state is dead. A cell is silent if
- * it reports no match. An attempt is late from the point on after which it reads only silent
- * cells: it has passed the end of its match, or it has no match.
+ * it reports no match. An attempt becomes late at the point after which it reads only silent cells:
+ * it has passed the end of its match, or it has no match.
  *
  * The automaton has finitely many cells, so a statement about all texts is one about all paths
- * through it. Each check errs to the safe side: a pattern may be rejected, or a border reported as
+ * through it. Each check errs on the safe side: a pattern may be rejected, or a border reported as
  * PATTERN_BOUND, although no text would show a difference. */
 
 #include "ground/alloc.h"
@@ -106,8 +106,8 @@ static int32_t states_after(const pattern_automaton *a, int32_t before, uint8_t 
 
 /* If every attempt that reads the character before the border ends or fails at the border, a piece
  * ends there, unless it is a gap that may continue with the character after the border. `states`
- * are all states in which such an attempt can be, in any text. A gap continues if no match begins
- * at the character before the border, nor perhaps at the one after it. */
+ * are all states in which such an attempt can be, in any text. A gap may continue if no match
+ * begins at the character before the border and possibly none begins at the character after it. */
 static int border_between(const pattern_automaton *a, const uint8_t *can_fail,
                           const int32_t *states, int32_t n, int32_t before, int32_t after)
 {

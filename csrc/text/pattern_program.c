@@ -103,8 +103,8 @@ static int emit_options(emitter *e, const pattern_node *n, int32_t count, int32_
 
 /* After a possessive repetition, a character that it could have matched must not follow. That is
  * equivalent to never giving a character back, because the body is a single character: a shorter
- * repetition is always followed by one that the body matches. The complement is a set of its own,
- * so it takes part in the classes. */
+ * repetition is always followed by one that the body matches. The complement is added as a separate
+ * set, so that the character classes distinguish it. */
 static int emit_possession(emitter *e, const pattern_node *n)
 {
     int32_t at, set;
@@ -120,7 +120,7 @@ static int emit_possession(emitter *e, const pattern_node *n)
     return ok;
 }
 
-/* The required bodies are copied; of an unlimited repetition, the last one is the loop itself. With
+/* The required bodies are copied; in an unlimited repetition, the last one is the loop itself. With
  * a limit, each optional body has a split that leaves the repetition early:
  *
  *     a{1,3} possessive     0 set a   1 split 2 6   2 set a   3 split 4 6   4 set a

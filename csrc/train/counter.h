@@ -23,7 +23,7 @@ struct counter_entry {
     uint32_t hash;
 };
 
-/* A block of keys. A key longer than a block gets a block for itself. */
+/* A block of keys. A key longer than a block gets a block of its own. */
 struct counter_chunk {
     struct counter_chunk *next;
     size_t n_used, capacity;

@@ -92,7 +92,8 @@ struct unitok_ngram_model {
     int is_wrong; /* the second pass differs from the first */
 };
 
-/* The last n of eight bytes, 1 <= n <= 7, as an empty slot. Adding n gives the number. */
+/* The last n of eight bytes, 1 <= n <= 7, as a slot with a count of 0. Adding n gives the
+ * number. */
 INLINE uint64_t ngram_slot(uint64_t bytes, int n) { return bytes << (64 - 8 * n); }
 
 /* The shift folds the upper bits into the lower ones, so that all of them influence the upper bits
@@ -102,8 +103,8 @@ INLINE uint64_t ngram_hash(uint64_t key)
     return (key ^ key >> 29) * UINT64_C(0x9E3779B97F4A7C15);
 }
 
-/* Whether a slot holds this n-gram, with a count of 1..most; the n-gram is given as an empty slot.
- * One subtraction tests both: it wraps around for a count of 0. */
+/* Whether a slot holds this n-gram, with a count of 1..most; the n-gram is given as a slot with a
+ * count of 0. One subtraction tests both: it wraps around for a count of 0. */
 INLINE int is_slot_of(uint64_t slot, uint64_t ngram, uint64_t most)
 {
     return (slot ^ ngram) - 1 < most;

@@ -62,7 +62,7 @@ OPTIONS = [
     Option("max_sentencepiece_length", "Maximum characters in a piece. Default: 16.", int, section="Pieces"),
     Option("min_frequency", "Leave out words with a lower count.", int, 1, "Pieces"),
     Option("user_defined_symbols", "Pieces that are matched before all others: a,b,c.", section="Pieces"),
-    Option("control_symbols", "Pieces that no text contains: a,b,c.", section="Pieces"),
+    Option("control_symbols", "Pieces that encoding never produces from text: a,b,c.", section="Pieces"),
     _yes_no("hard_vocab_limit", "no", "Fail if the text yields fewer pieces.", "Pieces"),
 ]  # fmt: skip
 _FOR_SUBWORDS = {  # no effect on models of words and characters
@@ -94,7 +94,7 @@ def _run(kind: str, training: Training, given: dict[str, Any]) -> Trained:
     to = given.pop("to", None)
     job = _job(kind, training, **given)
     if to is not None and not job.byte_level:
-        raise OptionError("the option to requires byte_level: all other models are SentencePiece files")
+        raise OptionError("to= (--to) requires byte_level: all other models are SentencePiece files")
     source = training.source(hold=not job.compat)
     if job.byte_level:
         return _train_byte_level(job, source, training, to)

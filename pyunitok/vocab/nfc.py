@@ -114,7 +114,7 @@ def _begins_anew(character: str) -> bool:
 
 def is_kept_around(text: memoryview, at: int, reach: int) -> bool:
     """Whether the texts before and after text[at] can be normalized independently, whatever text follows, and
-    normalization keeps the bytes up to `reach` away. False may also mean that the answer is unknown."""
+    normalization leaves the bytes within `reach` of `at` unchanged. False may also mean that the answer is unknown."""
     end = at + reach + _MARGIN_BYTES  # a mark that follows may still change the last character
     if end > len(text) or text[at] & 0xC0 == 0x80:
         return False

@@ -21,7 +21,8 @@ _TRIES = 1000
 
 class Divider:
     """is_kept  is_kept(text, at, reach) tells whether the texts before and after text[at] can be normalized
-             independently, and normalization keeps the bytes up to `reach` away; None: texts are not normalized
+             independently, and normalization leaves the bytes within `reach` of `at` unchanged; None: texts are
+             not normalized
     """
 
     def __init__(

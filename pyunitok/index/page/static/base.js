@@ -194,7 +194,7 @@ export const occurrences = (n, approx) =>
 const FILTERED = ["hits", "groups"]; // the views to which conditions on fields apply
 export const isFiltered = (s) => s.where.length > 0 && FILTERED.includes(s.view);
 
-// Shows how often the query occurs. Views of hits that meet conditions call this themselves, with their answer.
+// Shows how often the query occurs. Views that filter hits by conditions call this themselves, with their own answer.
 export function showCount(s, row) {
   const conditions = isFiltered(s) ? [" in documents with ", make("bdi", {}, s.where.join(" and "))] : [];
   at("count").replaceChildren(
@@ -205,9 +205,11 @@ export function showCount(s, row) {
   );
 }
 
-// A note about an answer that is not complete, or null. `counted` is the answer of the count, or null.
+// A note about an answer that is not complete, or null. `counted` is the answer to the count request, or null.
 export const partial = (answer, counted) =>
-  answer.approx ? make("span", { class: "quiet" }, counted?.approx ? CUT_SHORT : "Based on a part of the hits.") : null;
+  answer.approx
+    ? make("span", { class: "quiet" }, counted?.approx ? CUT_SHORT : "Based on only some of the hits.")
+    : null;
 
 // Replaces newlines and other control characters, so that a hit stays on one line.
 export const flat = (text) => text.replace(/\n/g, "⏎").replace(/[\u0000-\u001f\u007f\u2028\u2029]/g, " ");
