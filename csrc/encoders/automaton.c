@@ -81,7 +81,7 @@ static void put_ends(automaton *a, const automaton_source *from, uint32_t *short
 typedef struct builder {
     automaton *a;
     const automaton_source *from;
-    uint32_t *shorter; /* by value: the longest of the shorter pieces with which this piece ends */
+    uint32_t *shorter; /* by value: the longest shorter piece that this piece ends with */
 } builder;
 
 /* Fills the unit of a node. Nodes are visited in order of depth, so the unit of the suffix is
@@ -125,8 +125,8 @@ static int put_all(automaton *a, const automaton_source *from)
     return ok;
 }
 
-/* The records are aligned to cache lines by hand, since malloc does not align that far: each record
- * fills one line. */
+/* Each record fills one cache line. malloc does not guarantee that alignment, so the records are
+ * aligned by hand. */
 automaton *automaton_new(const automaton_source *from)
 {
     size_t n_units = (size_t)from->trie->n_units, n_ends = (size_t)from->n_pieces + 1;

@@ -46,7 +46,7 @@
 #define AUTOMATON_WINDOW_BYTES (64 << 10)
 
 typedef struct automaton_turn {
-    int64_t n_bytes, n_cuts; /* both of this window */
+    int64_t n_bytes, n_cuts; /* in this window */
     int is_on;
 } automaton_turn;
 
@@ -94,7 +94,7 @@ typedef struct automaton_work {
     automaton_turn turn;
     /* the longest piece that ends after each byte, from the state there */
     uint32_t longest[AUTOMATON_CHUNK_BYTES];
-    /* the first 256 are of positions before the chunk; they are finite */
+    /* the first 256 belong to positions before the chunk; they are finite */
     double sums[AUTOMATON_PIECE_BYTES_MAX + 1 + AUTOMATON_CHUNK_BYTES + 1];
     /* the last piece of the best path to each position */
     uint32_t last[AUTOMATON_CHUNK_BYTES + 1];

@@ -257,7 +257,7 @@ INLINE int64_t merge_few(finder f, short_text *t, int n, int is_dense, uint32_t 
  * merge removes one key and adds two. The keys that Hugging Face's dropout skips are kept at the
  * other end of the heap's array. */
 typedef struct long_text {
-    uint64_t *heap;             /* [0..2 n): the keys, as heap.h keeps them */
+    uint64_t *heap;             /* [0..2 n): the keys, in heap order (heap.h) */
     uint32_t *symbols, *starts; /* [0..n) */
     /* [0..n): the merge of the pair that begins here; BPE_NO_MERGE if it cannot merge */
     uint32_t *merges;

@@ -78,8 +78,8 @@ enum bpe_traits {
 };
 int32_t bpe_traits(const bpe *m);
 
-/* Gives the pieces that occur in results only because of BPE_IGNORE_MERGES, owned by the model.
- * Returns their number. */
+/* Sets *ret_data and *ret_offsets to the pieces that occur in results only because of
+ * BPE_IGNORE_MERGES. The model owns them. Returns their number. */
 int64_t bpe_unmerged(const bpe *m, const uint8_t **ret_data, const int64_t **ret_offsets);
 
 /* Encodes a segment, 0 <= n_bytes < 2^31, into at most n_bytes tokens (three times as many with

@@ -7,7 +7,7 @@
  *                         then the pairs, those of the best merge first
  *     bpe_build_finish    the tables; frees the builder, and after a failure also the model
  *
- * Symbols have numbers in the order in which they are added. Pairs of the first BPE_DENSE symbols
+ * Symbols are numbered in the order in which they are added. Pairs of the first BPE_DENSE symbols
  * are found fastest, so the characters of frequent pieces should be among them. */
 
 #include "encoders/bpe_build.h"
@@ -16,8 +16,8 @@
 #include "ground/error.h"
 #include "ground/grow.h"
 
-/* The three arrays of symbols grow together. Each call of grow changes the capacity that it is
- * given, so each call gets a copy; the copies are equal afterwards. */
+/* The three arrays of symbols grow together. Each call to grow changes the capacity that it is
+ * passed, so each call gets a copy; the copies are equal afterwards. */
 uint32_t bpe_add_symbol(bpe_builder *b, int64_t id, int64_t n_bytes, int is_unused)
 {
     bpe *m = b->m;

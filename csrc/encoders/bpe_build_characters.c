@@ -54,8 +54,8 @@ INLINE uint32_t right_of(uint64_t slot)
 }
 
 /* Fills near->after, and sorts the merges by the symbol on their right with a counting sort:
- * begins[s] counts the merges with s, then is the end of their range, and becomes its start, since
- * each range is filled from the end. */
+ * begins[s] first counts the merges with s, then holds the end of their range, and finally its
+ * start, because each range is filled from the end. */
 static void find_merges(const bpe *m, neighbours *near)
 {
     int64_t n_slots = INT64_C(1) << m->pairs.n_bits;

@@ -21,7 +21,7 @@ static void free_pairs(bpe_pairs *pairs)
     pairs->slots = pairs->filter = NULL;
 }
 
-/* Builds a table of n pairs: of all, or of those with is_wanted[k] == `wanted`. If a pair is listed
+/* Builds a table of n pairs: all pairs, or those with is_wanted[k] == `wanted`. If a pair is listed
  * twice, the last one counts. Returns 0 if allocation fails.
  *
  * Each turn tries the next factor; after PROBING_FACTORS turns, the number of slots doubles. A turn

@@ -39,8 +39,8 @@ typedef struct bpe_made {
  *     63 .... 21 | 20 .... 0
  *     before     | symbol         0: its bytes are symbols
  *
- * `before` is a set of bytes (bpe_before_bit): after any byte in the set, too, the bytes of the
- * character are symbols. */
+ * `before` is a set of bytes (bpe_before_bit). After any of them, the character is not a symbol
+ * either: its bytes are. */
 #define BPE_CHARACTERS 0x10000
 
 /* A piece of up to BPE_DIRECT_BYTES bytes whose own text merges into it. A segment equal to it

@@ -33,7 +33,7 @@
 #define CHARWISE_UNKNOWN 0xFFFFFFu /* instead of an id */
 #define CHARWISE_BYTES 4096        /* the maximum number of bytes in one call */
 #define CHARWISE_AHEAD 8           /* how many characters ahead second nodes are prefetched */
-#define CHARWISE_SEGMENT 4         /* average bytes of a segment: see charwise_is_next */
+#define CHARWISE_SEGMENT 4         /* average bytes per segment: see charwise_is_next */
 #define CHARWISE_SHARE 4           /* one byte in 4 must begin a kana or Chinese character */
 #define CHARWISE_TURN_BYTES 32768
 #define CHARWISE_RESTART_ABOVE 100000.0f /* sentencepiece 0.2.3 */

@@ -30,7 +30,7 @@ INLINE int compact_fits(const trie *t) { return t->n_units <= 1 << (32 - COMPACT
  * with mem_free. NULL if allocation fails. O(n_units). */
 compact_trie *compact_new(const trie *t);
 
-/* Gives the id and the length of the token at the start of the text, the same as trie_longest.
+/* Returns the id of the token at the start of the text, and its length, as trie_longest does.
  * n_bytes >= 1. */
 INLINE uint16_t compact_next(const compact_trie *t, const uint8_t *text, int64_t n_bytes,
                              int64_t *ret_n_bytes)

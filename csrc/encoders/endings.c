@@ -321,8 +321,9 @@ static NOINLINE void follow_together(const endings *a, uint32_t state, const uin
     follow_alone(nodes, places[last - 1].state, text, last, n_bytes, places);
 }
 
-/* A part must be so long that its lane leaves the EARLY bytes before it sooner than the previous
- * lane reaches them: see follow_together. Short texts are followed by few lanes or alone. */
+/* A part must be long enough that its lane leaves the EARLY bytes before it sooner than the
+ * previous lane reaches them: see follow_together. Short texts are followed by few lanes or
+ * alone. */
 void endings_follow(const endings *a, uint32_t state, const uint8_t *text, int64_t n_bytes,
                     endings_place *places)
 {

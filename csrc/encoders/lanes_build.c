@@ -230,7 +230,7 @@ static void write_first(const builder *b, lanes *l)
     }
 }
 
-/* Writes all other units, from the root down. Uses b->owners as work space. */
+/* Writes all other units, from the root down. Uses b->owners as scratch. */
 static void write_units(const builder *b, lanes *l)
 {
     uint32_t *stack = b->owners;

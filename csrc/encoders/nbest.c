@@ -147,8 +147,8 @@ static int push(nbest *s, int32_t hypothesis)
 /* Removes and returns the top.
  *
  * The hole at the top sinks to a leaf, always to the larger child; then the last item rises from
- * there. The textbook way, which compares the last item on the way down, would pop equal priorities
- * in a different order from the reference. */
+ * there. The textbook algorithm, which compares the last item on the way down, would pop equal
+ * priorities in a different order from the reference. */
 static int32_t pop(nbest *s)
 {
     int32_t top = s->heap[0], last = s->heap[--s->n_heap];

@@ -9,7 +9,7 @@
  *     charwise     float32, many pieces join Chinese or kana characters   charwise.h
  *
  * Values number the pieces that can match, 1..n_pieces in byte order. Tables are indexed by value
- * while encoding, and by id where the sum over the tokens of a memo entry is formed. */
+ * while encoding, and by id where the sum over the tokens of a memo entry is computed. */
 
 #include "encoders/unigram.h"
 

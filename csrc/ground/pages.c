@@ -1,7 +1,8 @@
 /* pages.c - the system calls behind pages.h
  *
- * All are hints, so failures are ignored. madvise requires addresses at page borders: huge pages
- * are requested for those completely inside the memory, reading ahead for all that it touches.
+ * All are hints, so failures are ignored. madvise requires page-aligned addresses. Huge pages are
+ * requested only where they fit completely inside the memory; read-ahead is requested for every
+ * page that the memory touches.
  *
  *     memory                ├──────────────────────────────────┤
  *     huge pages      │           │▒▒▒▒▒▒▒▒▒▒▒│▒▒▒▒▒▒▒▒▒▒▒│           │

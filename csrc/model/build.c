@@ -153,7 +153,7 @@ static int32_t check_all_bytes_match(const unitok_spec *spec, unitok_error *erro
 
 /* Finds the unknown id and the byte pieces, and requires that every unknown character can be
  * encoded. If several pieces stand for one byte, the first is used, as in the references. Removes
- * flags without effect in this model from m->flags, so that later code has fewer cases. */
+ * flags that have no effect in this model from m->flags, so that later code has fewer cases. */
 static int32_t find_special(unitok_model *m, unitok_error *error)
 {
     const unitok_spec *spec = &m->spec;

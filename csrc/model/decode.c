@@ -5,7 +5,7 @@
  *
  * A batch is decoded in two passes over the ids. The first checks every id and adds up the sizes,
  * so the second writes without any test, and an error leaves the output unchanged. If the capacity
- * is too small, only the sizes are computed, which is how callers find them out. */
+ * is too small, only the sizes are computed, so that the caller can allocate enough. */
 
 #include "ground/error.h"
 #include "model/model.h"
@@ -55,8 +55,8 @@ static int64_t decode_pieces(const unitok_model *m, const void *ids, int64_t beg
 
 /* Decodes as SentencePieceProcessor::Decode does: removes a space symbol at the very beginning,
  * hides control symbols, and turns byte pieces into their bytes. Unlike Decode, it keeps invalid
- * UTF-8, which the caller can replace with U+FFFD. The start of the document ends when n > 0: once
- * something has been written, no space is removed.
+ * UTF-8, which the caller can replace with U+FFFD. Once something has been written (n > 0), no
+ * space is removed.
  *
  *     pieces     <s>   ▁the   ▁co   <0x6F>  p   </s>
  *     bytes            the    ␣co   o       p */

@@ -83,7 +83,7 @@ struct model_kind {
      * sets r->failed. */
     int64_t (*walk)(run *r, const uint8_t *segment, int64_t n_bytes, void *ids);
 
-    /* For kinds with scores: gives the ids of a segment of up to MEMO_LONG_BYTES as if all sums
+    /* For kinds with scores: finds the ids of a segment of up to MEMO_LONG_BYTES as if all sums
      * were exact, and the limit of its path (segments.h). */
     int64_t (*solve)(const unitok_model *m, const uint8_t *segment, int64_t n_bytes, void *ids,
                      uint32_t *ret_limit);

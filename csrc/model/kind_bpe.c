@@ -112,8 +112,8 @@ static int is_one_piece(const unitok_model *m, const uint8_t *text, int64_t n_by
 
 /* Encodes a segment of several pieces, the first of which ends at `end`, by looking up each piece
  * in the memo: pieces recur more often than segments. A piece that is too long for the memo is
- * encoded by itself, after those before it. The buffer is emptied while another piece that the memo
- * takes still fits.
+ * encoded by itself, after those before it. The buffer is emptied as soon as it may lack the space
+ * for another piece that the memo takes.
  *
  *     segment  | piece | piece | piece | a long piece ............ | piece |
  *     near     [ copies, with the bytes that the memo reads beyond ]   ── encode_segments ──▶ ids

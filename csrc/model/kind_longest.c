@@ -15,7 +15,8 @@
 #include "model/run.h"
 
 /* The memory of one thread besides the memo: the window of the search for pieces longer than
- * LONG_PIECE_BYTES, and the turns and the work space of the lanes, which is the largest: 96 KB. */
+ * LONG_PIECE_BYTES, and the turns and the scratch of the lanes. That scratch takes 96 KB, most of
+ * the total. */
 typedef struct longest_scratch {
     long_window window;
     lanes_turn turn;

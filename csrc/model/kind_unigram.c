@@ -10,8 +10,8 @@
  *     path_automaton    byte models: BytePiece
  *     path_memo         all other models, and texts for which the model's own path is not faster
  *
- * All paths carry on the running sum of scores: a path begins with the sum of the ids before it,
- * and leaves the sum up to its end. */
+ * All paths maintain the running sum of scores: a path begins with the sum of the ids before it,
+ * and leaves the sum at its end. */
 
 #include "encoders/unigram.h"
 
@@ -180,8 +180,8 @@ static const encode_path path_automaton = {automaton_takes, encode_by_automaton}
 static const encode_path *const paths_by_automaton[] = {&path_automaton, &path_memo, &path_walk,
                                                         NULL};
 
-/* unigram_new converts pieces to the form of texts. The conditions for the three faster paths
- * exclude each other, so at most one of the assignments at the end is made. */
+/* unigram_new converts pieces to the form of texts. The conditions for the three faster paths are
+ * mutually exclusive, so at most one of the assignments at the end is made. */
 static int32_t build(unitok_model *m, unitok_error *error)
 {
     unitok_spec spec = m->spec;
@@ -224,7 +224,7 @@ static int ids_tell_scores(const unitok_model *m, const uint8_t *segment, const 
 }
 
 /* Called for a segment that is not in the memo. The path is certain for sums below the limit; an
- * entry whose limit is 0 is never used without a new search. */
+ * entry whose limit is 0 is never valid, so its segment is encoded again each time. */
 static int64_t solve(const unitok_model *m, const uint8_t *segment, int64_t n_bytes, void *ids,
                      uint32_t *ret_limit)
 {

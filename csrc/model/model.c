@@ -80,7 +80,7 @@ int32_t unitok_model_complete(unitok_model *m, unitok_error *error)
     return m->info.is_complete ? UNITOK_OK : build_encoder(m, error);
 }
 
-/* Also frees what a failed unitok_model_load has built so far, so every pointer may still be NULL.
+/* Also frees what a failed unitok_model_load has built so far, so any pointer may still be NULL.
  */
 void unitok_model_free(unitok_model *m)
 {
@@ -139,8 +139,8 @@ int64_t unitok_model_normalize(const unitok_model *m, const uint8_t *text, int64
     return n_bytes;
 }
 
-/* For callers that need all pieces, such as a search: gives the packed list by id, which is not
- * copied. */
+/* For callers that need all pieces, such as a search: returns the packed list by id, without
+ * copying it. */
 void unitok_model_pieces(const unitok_model *m, const uint8_t **ret_data,
                          const uint32_t **ret_offsets)
 {

@@ -12,7 +12,7 @@ typedef struct model_kind model_kind; /* kind.h */
 typedef struct id_width id_width;
 typedef struct encode_path encode_path;
 
-/* The score that an id adds to the running sum of a model whose paths depend on it, [0..n_ids - 1],
+/* For models whose paths depend on the running sum: the score that each id adds to it, [0..n_ids),
  * as float32 or float64; the other table is NULL. Both are NULL if segments are independent. */
 typedef struct id_scores {
     const float *f32;
@@ -71,7 +71,7 @@ INLINE int restarts(const unitok_model *m, uint8_t before, uint8_t first)
     return m->flags & UNITOK_RESTART_AFTER_NEWLINE && before == '\n' && first != '\n' && !continues;
 }
 
-/* The end of the part that begins at text[begin]. Without these flags the text is one part. */
+/* The end of the part that begins at text[begin]. Without RESTART_FLAGS, the text is one part. */
 INLINE int64_t restart_next(const unitok_model *m, const uint8_t *text, int64_t begin,
                             int64_t n_bytes)
 {

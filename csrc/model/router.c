@@ -162,8 +162,8 @@ static chunk next_chunk(unitok_scratch *s, const uint8_t *text, int64_t n_bytes,
 
 /* Encodes text[0..n_bytes-1], which begins with a segment and is readable to text[n_readable - 1],
  * chunk by chunk. `is_closed`: the end of the text is a cut too; otherwise the part after the last
- * cut is not encoded. Returns the number of bytes encoded. Each turn offers the chunk to the paths
- * in order of preference until one of them encodes something. A path may encode more than the
+ * cut is not encoded. Returns the number of bytes encoded. Each iteration offers the chunk to the
+ * paths in order of preference until one of them encodes something. A path may encode more than the
  * chunk, so the next chunk begins where it stopped. If no path encodes anything, the rest is a
  * segment whose end has not been seen yet. It waits for more text. */
 static int64_t encode_run(run *r, const uint8_t *text, int64_t n_bytes, int64_t n_readable,

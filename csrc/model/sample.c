@@ -24,7 +24,7 @@
 #include "ground/rng.h"
 #include "model/spans.h"
 
-/* The methods that a kind supports are bits in its table, so a new kind changes nothing here. */
+/* The methods that a kind supports are bits in its table, so a new kind needs no change here. */
 static const char *check_sampling(const unitok_model *m, const unitok_sampling *sampling)
 {
     int32_t method = sampling->method;

@@ -16,9 +16,9 @@
  *            these are in `sum` ───┘ summed                  └ out            └ out + AHEAD_IDS
  *
  * An id adds at most largest_step to |S|, which bounds S for the next ids: an entry that is valid
- * after all of them is also valid before, so the loop of hits compares one integer. Only if the
- * bound does not validate an entry are the scores of the ids from `summed` on added, one by one, as
- * in the reference. If every hit added its scores, the branches of the loop would wait for the sum,
+ * after all of them is also valid before, so the hit loop compares one integer. Only if the bound
+ * does not validate an entry are the scores of the ids from `summed` on added, one by one, as in
+ * the reference. If every hit added its scores, the branches of the loop would wait for the sum,
  * which would take 25 to 40 % of the time for English.
  *
  * There are six cases for a segment. The first is by far the most frequent, and the loop contains
@@ -150,10 +150,10 @@ static int64_t NAME(merge_unknown)(run *r, void *all, int64_t n)
 /* ---------------------------------------------------------------------------- the memo ---- */
 
 /* Encodes a segment of up to MEMO_LONG_BYTES that missed the memo, and returns the number of its
- * ids. *ret_word becomes the word of its entry. Not inlined, to keep the loop of hits small. A
- * model with scores solves the segment for a sum of 0 first, because that path is valid for most
- * sums; *ret_is_valid says whether it is valid for the true sum. If not, the caller stores the ids
- * and then walks. Other kinds encode it once. */
+ * ids. *ret_word becomes the word of its entry. Not inlined, to keep the hit loop small. A model
+ * with scores solves the segment for a sum of 0 first, because that path is valid for most sums;
+ * *ret_is_valid says whether it is valid for the true sum. If not, the caller stores the ids and
+ * then walks. Other kinds encode it once. */
 static NOINLINE int64_t NAME(miss)(run *r, const uint8_t *segment, int64_t n_bytes, ID *ids,
                                    uint32_t *ret_word, int *ret_is_valid)
 {
@@ -234,9 +234,9 @@ INLINE void NAME(exchange)(NAME(short_entry) *slot, memo_short_key key, const ui
  * is valid for it. If the slot has the mark MEMO_ELSEWHERE, the ids are in the long table.
  *
  * With a pattern, the entry that a new segment replaces moves to the neighbour. So two segments
- * that share a slot seldom replace each other, and the loop of hits still reads one entry. With
- * this, warm text is encoded 15 to 20 % faster. In models without a pattern, misses cost less, and
- * there is nothing to gain. */
+ * that share a slot seldom replace each other, and the hit loop still reads one entry. With this,
+ * warm text is encoded 15 to 20 % faster. In models without a pattern, misses cost less, and there
+ * is nothing to gain. */
 static NOINLINE int64_t NAME(encode_short)(run *r, NAME(short_entry) *slot, NAME(long_entry) *longs,
                                            memo_short_key key, const uint8_t *segment,
                                            int64_t n_bytes, ID *ids)
@@ -346,7 +346,7 @@ INLINE int64_t NAME(encode_between)(run *r, const uint8_t *text, const uint16_t 
 }
 
 /* The four instances of the loop. Each knows at compile time whether there is a sum and whether it
- * can restart, so the loop of hits tests neither. */
+ * can restart, so the hit loop tests neither. */
 static NOINLINE int64_t NAME(encode_alone)(run *r, const uint8_t *text, const uint16_t *cuts,
                                            int64_t n_cuts, ID *ids)
 {

@@ -51,7 +51,7 @@ int document_open(const unitok_model *m, const uint8_t *text, int64_t n_bytes, d
 /* ---------------------------------------------------------------------------------- tokens ---- */
 
 /* The conversion of the tokens of a document into spans. It tracks three positions at once, because
- * each token has a size in all three forms of the text. */
+ * the size of a token can differ in the three forms of the text. */
 typedef struct sink {
     const unitok_model *m;
     const document *d;

@@ -21,8 +21,8 @@ typedef struct flag_rule {
     const char *message; /* NULL ends the list */
 } flag_rule;
 
-/* Returns NULL, or a message that tells why no model of this kind can have these flags. No reader
- * of model files produces such a combination. */
+/* Returns NULL, or a message that explains why no model of this kind can have these flags. No
+ * reader of model files produces such a combination. */
 const char *spec_check_flags(int32_t kind, int32_t flags);
 
 /* Returns NULL, or a message that names a size in the spec that is out of range. */

@@ -43,7 +43,7 @@ void layout_close(bpe_layout *layout)
     *layout = (bpe_layout){0};
 }
 
-/* The i-th unit of a share, by count. Units of similar counts are scattered over the data, so
+/* The i-th unit of a share, by count. Units with similar counts are scattered over the data, so
  * almost every access would miss the cache. The next units are therefore prefetched: first the
  * offset, then the bytes. */
 INLINE int64_t unit_at(const bpe_layout *layout, const layout_share *share, int64_t i)

@@ -80,8 +80,8 @@ void pair_table_clear(pair_table *table)
 
 #define BLOCK_POSITIONS ((size_t)1 << 16)
 
-/* Requests have from one position to millions of them. A large request gets its own block; the rest
- * of the previous block stays unused. */
+/* A request is for anywhere from one position to millions. A large request gets its own block; the
+ * rest of the previous block stays unused. */
 uint32_t *position_store_take(position_store *store, uint32_t n)
 {
     if (!store->blocks || store->capacity - store->n_used < n) {

@@ -17,8 +17,8 @@
  *   could be the nearest.
  *
  * alpha is kept for the bytes that a unit shares with the previous unit. The backward pass links
- * the edges that start at each position, nearest end first; only unknown edges come last, as in
- * sentencepiece.
+ * the edges that start at each position, nearest end first, except that unknown edges come last, as
+ * in sentencepiece.
  *
  * The unit "aba" with p(a) = 0.4, p(b) = 0.2, p(ab) = 0.3 and p(ba) = 0.1:
  *
@@ -171,21 +171,23 @@ INLINE uint32_t float_bits(float x)
     return bits;
 }
 
-/* log(exp(a) + exp(b)) in sentencepiece's steps: float32 sums, float64 functions, and the larger
- * alone if they are 50 apart. Not inlined, because it is rarely called and would make the loops
- * large. */
+/* log(exp(a) + exp(b)), computed as in sentencepiece: float32 sums, float64 functions, and just the
+ * larger number if the two are more than 50 apart. Not inlined, because it is rarely called and
+ * would make the loops large. */
 static NOINLINE float log_sum_by_libm(float a, float b)
 {
     float low = a < b ? a : b, high = a < b ? b : a;
     if (high > low + 50) return high;
-    /* The second term is below half of the last place of the first, and would be rounded away. */
+    /* The second term is less than half a unit in the last place of the first, so rounding would
+     * remove it. */
     if (high - low >= LOG_SPAN && (high > 1 || high < -1)) return high;
     return (float)(high + log1p(exp((double)(low - high))));
 }
 
-/* The same sum by a polynomial. If both ends of the error interval round to the same float32, that
- * is the result; otherwise libm decides. Rounding to the nearest step by adding and subtracting
- * `round` needs no conversion to an integer, and the low bits of the sum are the index of the step.
+/* Computes the same sum with a polynomial. If both ends of the error interval round to the same
+ * float32, that is the result; otherwise libm decides. Rounding to the nearest step by adding and
+ * subtracting `round` needs no conversion to an integer, and the low bits of the sum are the index
+ * of the step.
  */
 INLINE float log_sum(const struct log_terms *logs, float a, float b)
 {
@@ -275,9 +277,9 @@ static void exact_backward(unitok_lattice *lattice)
 }
 
 /* Adds the expected number of uses of an edge to *sum. An edge so improbable that the float32 sum
- * would not change is skipped: exp(-12) and exp(-20) times the count are then below half of the
- * last place of the sum. The shortcut is exact: it skips only additions that would round to the
- * same sum. */
+ * would not change is skipped: exp(-12) and exp(-20) times the count are then less than half a unit
+ * in the last place of the sum. The shortcut is exact: it skips only additions that would round to
+ * the same sum. */
 INLINE void exact_add(const double *powers, const exact_cell *cells, const edge *e, float score,
                       float total, float count, float *sum)
 {

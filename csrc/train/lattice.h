@@ -131,8 +131,8 @@ INLINE void lattice_unlink(unitok_lattice *lattice)
         lattice->out[i] = lattice->unknown[i] = EDGE_NONE;
 }
 
-/* Puts the edges that end at `at` in front of the lists of their starts. Positions are linked from
- * the last to the first, so each list ends up with the nearest end first. */
+/* Puts the edges that end at `at` at the front of the lists of their starts. Positions are linked
+ * from the last to the first, so each list ends up with the nearest end first. */
 INLINE void lattice_link(unitok_lattice *lattice, int64_t at)
 {
     for (uint32_t k = lattice->edge_begin[at]; k < lattice->edge_begin[at + 1]; k++) {

@@ -62,8 +62,8 @@ void unitok_ngram_model_free(unitok_ngram_model *model)
     mem_free(model);
 }
 
-/* The number of slots for n keys: a third of them, but at least one, stays empty, so that every
- * search ends. */
+/* The number of slots for n keys. At least a third of the slots, and always at least one, stay
+ * empty, so that every search ends. */
 static int64_t slots_for(int64_t n) { return n + n / 2 + 2; }
 
 /* Before the tables are allocated, this is the memory that they will take, so that a caller can
@@ -164,8 +164,9 @@ static void put(unitok_ngram_model *model, uint64_t key, uint64_t count)
     model->waiting[model->n_waiting++] = (ngram_entry){key, count};
 }
 
-/* Takes the first n bytes of the last n-gram, whose sum is complete. Single bytes and pairs are
- * indexes of an array, because there are few of them. */
+/* Records the first n bytes of the last n-gram, whose sum is complete: the first pass only counts
+ * such n-grams, and the second puts them into their table. Single bytes and pairs are indexes of an
+ * array, because there are few of them. */
 static void complete(unitok_ngram_model *model, int n)
 {
     uint64_t count = model->counts[n], bytes = model->last >> (64 - 8 * n);
@@ -351,8 +352,8 @@ static int are_tables(const unitok_ngram_tables *tables, int order)
     return n_empty > 0 && tables->n_large_slots <= SLOTS_MAX;
 }
 
-/* A damaged file can contain any tables. Only the termination of searches must be ensured; wrong
- * counts merely cause wrong probabilities. */
+/* The tables of a damaged file can contain anything. Only the termination of searches must be
+ * ensured; wrong counts merely cause wrong probabilities. */
 int32_t unitok_ngram_model_load(int32_t order, const unitok_ngram_tables *tables, double log_total,
                                 const double *logs, unitok_ngram_model **ret, unitok_error *error)
 {

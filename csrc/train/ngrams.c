@@ -19,7 +19,7 @@
 
 #define FIRST_BITS 11
 #define FIRST_OTHER_BITS 6
-#define AT_ONCE 64 /* n-grams that are added together, so that their cache misses overlap */
+#define AT_ONCE 64 /* n-grams added in one batch, so that their cache misses overlap */
 
 /* The largest count that a slot can hold. */
 INLINE uint64_t most_of(int order) { return (UINT64_C(1) << (64 - 8 * order)) - 1; }

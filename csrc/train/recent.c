@@ -1,6 +1,6 @@
 /* recent.c - units on their way to a counter: see recent.h
  *
- * Three stages, each of which leaves less work to the next one:
+ * Three stages, each of which leaves less work for the next:
  *
  *     ahead       8 units whose place in the table is being prefetched
  *     units       32,768 units with counts: a unit that recurs while it is here costs one addition

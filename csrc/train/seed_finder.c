@@ -17,9 +17,10 @@
  * Suffixes are sorted by eight bytes at a time, as big-endian numbers. Those with equal numbers are
  * sorted by the next eight bytes, up to the maximum length of a piece. A suffix ends at its 0xFF.
  *
- * Only the best max_seeds repeats are wanted. When the list is full, repeats worth less than number
- * max_seeds are dropped, and later ones are dropped before they cost anything. The worth of a
- * repeat is its weight times its number of characters, in float32 as the caller computes it. */
+ * Only the best max_seeds repeats are wanted. When the list is full, repeats worth less than the
+ * max_seeds-th are dropped, and later ones worth less are skipped before they cost anything. The
+ * worth of a repeat is its weight times its number of characters, in float32 as the caller computes
+ * it. */
 
 #include "ground/error.h"
 #include "ground/grow.h"
@@ -186,9 +187,9 @@ static void sort_suffixes(const unitok_seed_finder *f, struct suffix *suffixes, 
 
 /* ----------------------------------------------------------------------------------- Found ---- */
 
-/* The high bits of the worth. They increase with it, because worths are not negative. Sixteen bits
- * are kept: the exponent and eight bits of the fraction, which separate worths that differ by half
- * a percent. */
+/* The high bits of the worth. They increase with it, because it is never negative. Sixteen bits are
+ * kept: the exponent and eight bits of the fraction, which separate values that differ by half a
+ * percent. */
 INLINE uint32_t bin_of(float worth)
 {
     uint32_t bits;
@@ -196,8 +197,8 @@ INLINE uint32_t bin_of(float worth)
     return bits >> 15;
 }
 
-/* Drops repeats that max_seeds others surpass; returns 0 if allocation fails. Worths are counted in
- * bins instead of being sorted, and the bin of the max_seeds-th worth is kept completely, so
+/* Drops repeats that max_seeds others surpass; returns 0 if allocation fails. Repeats are counted
+ * in bins by worth instead of being sorted, and the bin of the max_seeds-th is kept completely, so
  * slightly more than max_seeds may remain. `least` rises with every call, so fewer and fewer new
  * repeats are kept. */
 static int drop_worst(unitok_seed_finder *f)

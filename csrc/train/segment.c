@@ -54,8 +54,8 @@ static int32_t take_symbols(unitok_segmenter *s, const unitok_segment_spec *spec
     return status;
 }
 
-/* Stores the delimiter in the form of the text in which it is searched for; returns 0 if allocation
- * fails. */
+/* Stores the delimiter in the same form as the text that is searched for it; returns 0 if
+ * allocation fails. */
 static int take_delimiter(unitok_segmenter *s, const uint8_t *delimiter, int64_t n_bytes)
 {
     if (n_bytes == 0) return 1;
@@ -196,8 +196,8 @@ static const uint8_t *normalize_line(unitok_segmenter *s, const uint8_t *text, i
     return s->normalized.bytes;
 }
 
-/* The length of the longest symbol at the start of text; 0 if there is none. Symbols are stored as
- * bytes of normal text, while the text may be compact: a space is looked up as the three bytes of
+/* The length of the longest symbol at the start of text; 0 if there is none. Symbols are not stored
+ * in compact form, but the text may be compact: its spaces are looked up as the three bytes of
  * U+2581. */
 static int64_t symbol_bytes(const unitok_segmenter *s, const uint8_t *text, int64_t n_bytes)
 {
@@ -479,7 +479,7 @@ int32_t unitok_segmenter_add(unitok_segmenter *s, const uint8_t *data, const int
 }
 
 /* Removes lines that became empty. As in sentencepiece, the last line takes the place of such a
- * line, which changes the order. Only the characters that follow last units depend on it. */
+ * line, which changes the order. Only the followers of the last units depend on that order. */
 static int64_t drop_empty(struct line_end *ends, int64_t n)
 {
     for (int64_t i = 0; i < n;) {

@@ -26,8 +26,8 @@ from pyunitok.errors import OutputError
 class Edits:
     """How to change documents of a block, by their numbers in the block. All others are copied.
 
-    texts   {number: the texts of the documents that replace the document, which keep its other fields}; if the sequence
-            is empty, the document is dropped. Texts are str, with surrogates for invalid UTF-8
+    texts   {number: the texts of the documents that replace this one; each keeps its other fields}; if the sequence is
+            empty, the document is dropped. Texts are str, with surrogates for invalid UTF-8
     values  {number: the value of the rewriter's field, which is added to the document}
     """
 
@@ -102,7 +102,7 @@ class TextRewriter:
 
     def rewritten(self, block: Block, edits: Edits) -> Written:
         if edits.values:
-            raise OutputError("documents of text cannot be marked, because they have no fields")
+            raise OutputError("plain-text documents cannot be marked, because they have no fields")
         texts = list[bytes]()
         for number, text in enumerate(block.texts()):
             new = edits.texts.get(number)

@@ -87,7 +87,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _not_connected(address: str, error: BaseException) -> UnitokError:
-    """The error to raise if connecting fails. Ray may report that a token is required only in a cause of its error."""
+    """The error to raise if connecting fails. Sometimes only the __cause__ of Ray's error says that a token is required."""
     reason: BaseException | None = error
     while reason is not None:
         if "authentication token" in str(reason).lower():
