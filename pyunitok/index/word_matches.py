@@ -143,6 +143,8 @@ def _around(shard: WordShard, query: WordQuery, rarest: int, work: Work) -> Iter
             part = np.unique(chosen[: work.take(len(chosen), COMPARE_WORK * n_compared)])
             starts = np.unique((part[:, None] - np.arange(least, most + 1)).ravel())
             yield _matching(shard, starts[starts >= 0], accepted, query.gaps)
+            if work.is_spent:
+                return
 
 
 def _matching(
