@@ -32,7 +32,7 @@
  *   - A pointer that the caller passes is used only during the call, unless its comment says that
  *     it is kept.
  *
- * Each section is a module of pyunitok/_c: Basics (library.py), Models and decoding (model.py),
+ * Each section is bound in pyunitok/_c: Basics (library.py), Models and decoding (model.py),
  * SentencePiece's model files (proto.py), Text (text.py), Encoding and sampling (scratch.py).
  */
 #pragma once

@@ -242,9 +242,9 @@ int32_t unitok_words_count(const uint32_t *words, const int64_t *begins, const i
                            int64_t n_ranges, int64_t n_words, int64_t *counts);
 
 /* Narrows the intervals [lo[k], hi[k]) of the suffix array sa[0..n-1] of words[0..n-1], k <
- * n_intervals. All suffixes of an interval have their first `depth` words in common; those remain
- * whose next word is from first[k] to last[k]. Word 0 is assumed after the last word. Returns 1, or
- * 0 if a suffix begins past the end. */
+ * n_intervals. All suffixes of an interval have their first `depth` words in common; only those
+ * whose next word is in first[k]..last[k] remain. Word 0 is assumed after the last word. Returns 1,
+ * or 0 if a suffix begins past the end. */
 int32_t unitok_words_narrow(const uint32_t *words, const uint32_t *sa, int64_t n, int64_t depth,
                             const int64_t *first, const int64_t *last, int64_t n_intervals,
                             int64_t *lo, int64_t *hi);
@@ -378,10 +378,9 @@ typedef struct unitok_compact_shard {
 /* Must be called before a search. Fails with UNITOK_ERROR_ARGUMENT if a number is out of range. */
 int32_t unitok_compact_check(const unitok_compact_shard *shard, unitok_error *error);
 
-/* Like unitok_search_count and unitok_search_find: the counts and the occurrences are the same.
- * In each run, `back` is 0, and the order of runs is different. Fails with UNITOK_ERROR_ARGUMENT if
- * hits can cross documents, because the documents have no eod, and the index has no samples for
- * locating. */
+/* Like unitok_search_count and unitok_search_find: the counts and the occurrences are the same. In
+ * each run, `back` is 0, and the order of runs is different. Fails with UNITOK_ERROR_ARGUMENT if
+ * the index has no samples for locating and hits can cross documents, because these have no eod. */
 int32_t unitok_compact_count(const unitok_search_pieces *pieces, const unitok_compact_shard *shard,
                              const uint8_t *data, const int64_t *offsets, int64_t n,
                              int64_t max_work, int64_t *counts, uint8_t *is_approx,

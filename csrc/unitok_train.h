@@ -275,8 +275,8 @@ void unitok_bpe_trainer_merges(const unitok_bpe_trainer *trainer, int64_t begin,
  * other, but its symbol ranks before all bytes, and before that of piece k + 1. */
 int32_t unitok_bpe_trainer_reserve(unitok_bpe_trainer *trainer, const uint8_t *data,
                                    const int64_t *offsets, int64_t n, unitok_error *error);
-/* Before the first step: continues after these n merges, all that another trainer with the same
- * rules and units has made. The next steps repeat them in a fraction of the time. */
+/* Before the first step: continues after these n merges, all those made by another trainer with the
+ * same rules and units. The next steps repeat them in a fraction of the time. */
 int32_t unitok_bpe_trainer_resume(unitok_bpe_trainer *trainer, const uint32_t *symbols,
                                   const uint64_t *counts, int64_t n, unitok_error *error);
 /* Copies pieces begin..end-1 in the order of their merges: offsets[0..end-begin],

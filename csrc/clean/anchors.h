@@ -9,7 +9,7 @@
  *                       └──┬──┘         39
  *
  * Comparing the windows of a text with each other would need a record for each byte. Anchors need
- * far fewer, about two for n - k + 1 units, since adjacent windows usually have the same one.
+ * far fewer, about two per n - k + 1 units, because adjacent windows usually share one.
  *
  * The context of an anchor consists of the units that may share a window with it: the n - k units
  * before it, and n units from its first unit on. Anchors with equal contexts have equal windows.

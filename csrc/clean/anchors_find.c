@@ -180,8 +180,8 @@ INLINE int is_marked(scan *s, int64_t position, int64_t before)
 }
 
 /* Emits the anchor that begins with byte i. The context is shorter at the ends of a document.
- * Contexts of equal bytes whose anchors are at different offsets must not be one class, so the
- * number of units on the left is added to the value. */
+ * Contexts with equal bytes but anchors at different offsets must not form one class, so the number
+ * of units on the left is added to the value. */
 NOINLINE static void put_byte_anchor(scan *s, int64_t i, uint64_t gram)
 {
     const unitok_anchors *anchors = s->anchors;
@@ -206,10 +206,10 @@ INLINE void put_byte_window(scan *s, int64_t i)
     put(s, hash << 3, value_of(s->text, i, end), (uint64_t)(s->at + i));
 }
 
-/* Of the k-grams from i to `last`, the last one with the smallest hash. Called when the anchor has
- * left the window; until then, each step compares only the newest k-gram with it. The smallest hash
- * is found first, and then where it occurs last: comparing positions as well would need branches,
- * which hashes make unpredictable. */
+/* Returns the last k-gram with the smallest hash among those from i to `last`. Called when the
+ * anchor has left the window; until then, each step compares only the newest k-gram with it. The
+ * smallest hash is found first, and then where it occurs last: comparing positions as well would
+ * need branches, which hashes make unpredictable. */
 NOINLINE static int64_t smallest_gram(const uint64_t *grams, int64_t mask, int64_t i, int64_t last)
 {
     uint64_t least = grams[last & mask], other = least;
@@ -268,9 +268,9 @@ INLINE void scan_bytes(scan *s, int32_t kind)
     }
 }
 
-/* Scans the bytes around the marks in a document. A mark's windows lie within n - k bytes before it
- * and n bytes from it on; marks that are so close that these stretches overlap are scanned as one.
- * Each stretch is scanned as a document of its own, with its marks. */
+/* Scans the bytes around the marks in a document. A mark's windows lie within the n - k bytes
+ * before it and the n bytes that start at it; marks that are so close that these stretches overlap
+ * are scanned as one. Each stretch is scanned as a document of its own, with its marks. */
 static void scan_marked_bytes(scan *s)
 {
     const unitok_anchors *anchors = s->anchors;
@@ -388,8 +388,8 @@ static void put_document(scan *s)
         (uint64_t)s->at);
 }
 
-/* A document of words is read as a whole if it has a mark, since it is not known where the n - k
- * words before a mark begin; of bytes, only those around the marks are read. */
+/* If units are words, a document with a mark is read completely, because it is not known where the
+ * n - k words before a mark begin. If units are bytes, only the bytes around the marks are read. */
 int32_t unitok_anchors_find(const unitok_anchors *anchors, int32_t kind, const uint8_t *data,
                             const int64_t *offsets, int64_t n_documents, int64_t at,
                             const int64_t *marks, int64_t n_marks, unitok_anchor *ret,

@@ -57,8 +57,8 @@ static void sort_few(unitok_anchor *records, int64_t n, int shift, int by_value)
     }
 }
 
-/* A stable bottom-up merge sort, for cells of any size: a text of one repeated byte has equal keys
- * only. A merge is skipped if its two runs are in order already, as equal keys always are. */
+/* A stable bottom-up merge sort, for cells of any size: in a text of one repeated byte, all keys
+ * are equal. A merge is skipped if its two runs are in order already, as equal keys always are. */
 static void sort_cell(unitok_anchor *records, int64_t n, unitok_anchor *scratch, int shift,
                       int by_value)
 {
@@ -160,7 +160,7 @@ INLINE void count_side(uint8_t *n, uint32_t value)
     if (value && n[value] < 2) n[value]++;
 }
 
-/* Of the records i..end-1, which have the same key, marks those that may share a window with
+/* Among the records i..end-1, which have the same key, marks those that may share a window with
  * another record: those with the same hash of one side. A side of 0 does not exist and matches
  * nothing. Counts stop at 2, because only "more than one" matters, and are cleared afterwards entry
  * by entry, because most groups are far smaller than the tables. */
@@ -181,8 +181,9 @@ static void mark_some(grouping *g, int64_t i, int64_t end)
         g->lefts[anchor_left(&g->records[k])] = g->rights[anchor_right(&g->records[k])] = 0;
 }
 
-/* Of the records i..end-1, which have the same key, pairs those that may share a window. At most
- * UNITOK_ANCHORS_MAX_PAIRED of them, since it compares all with all. */
+/* Among the records i..end-1, which have the same key, pairs those that may share a window. The
+ * caller limits them to UNITOK_ANCHORS_MAX_PAIRED, because each is compared with every other
+ * one. */
 static void pair_some(grouping *g, int64_t i, int64_t end)
 {
     for (int64_t k = i; k < end; k++) {

@@ -6,7 +6,7 @@
  *     slots            │ - │ 0 │ 1 │ - │ 3 │ … │                  the first position of an n-gram
  *     filter           01001011…                                  three bits in one word per n-gram
  *
- * The user is pyunitok/clean, which looks for the n-grams of benchmarks in a corpus; items are the
+ * Used by pyunitok/clean, which looks for the n-grams of benchmarks in a corpus; items are the
  * texts of a benchmark, and units are words, bytes or token ids. The tables are built once and then
  * shared by all threads, which only read them.
  *
@@ -20,10 +20,11 @@
  *
  * The upper bits of a key also choose the word of the filter.
  *
- * Nearly all n-grams of a corpus are in no item, so a search is fast if it rejects them quickly.
+ * Almost no n-gram of a corpus occurs in an item, so a search is fast if it rejects them quickly.
  * The filter does this with one load: its three bits are in the same word, and with 8 to 16 bits
- * for each n-gram it is at most a fifth of the size of the slots. Only what passes costs a load of
- * a slot. The tag then rejects other n-grams in the same run of slots, and the units decide. */
+ * for each n-gram it is at most a fifth of the size of the slots. Only n-grams that pass cost a
+ * load of a slot. The tag then rejects most other n-grams in the same run of slots; comparing the
+ * units decides. */
 #pragma once
 
 #include "clean/words.h"

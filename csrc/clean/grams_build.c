@@ -102,7 +102,7 @@ static int add_distinct(unitok_grams *grams, const uint8_t *text, const word *w)
 }
 
 /* Returns the number of a word, and adds the word if it is new; -1 if allocation fails. The table
- * grows before the search, so there always is a free slot, which ends it. */
+ * grows before the search, so a free slot always ends it. */
 static int64_t number_of_word(unitok_grams *grams, numbering *numbers, const uint8_t *text,
                               const word *w)
 {
@@ -141,8 +141,7 @@ static int add_words(unitok_grams *grams, numbering *numbers, const uint8_t *tex
 
 /* ----------------------------------------------------------------------------------- Slots ---- */
 
-/* The same value as documents have for this unit (grams_find.c), or no n-gram would ever be
- * found. */
+/* Must be the value that grams_find.c uses for this unit, or no n-gram would ever be found. */
 static uint64_t unit_hash(const unitok_grams *grams, int64_t at)
 {
     return grams->kind == GRAM_WORDS ? grams->distinct[grams->ids[at]].hash

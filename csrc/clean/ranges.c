@@ -131,8 +131,8 @@ static document whole_characters(const uint8_t *text, int64_t n, document range)
     return range;
 }
 
-/* Shrinks a range to complete lines with their newlines; the last line of a text may have none.
- * What is left of a line that is repeated only in part stays in the document. */
+/* Shrinks a range to complete lines with their newlines; the last line of a text may have none. A
+ * line that is repeated only in part stays in the document. */
 static document whole_lines(const uint8_t *text, int64_t n, document range)
 {
     while (range.begin > 0 && range.begin < range.end && text[range.begin - 1] != '\n')

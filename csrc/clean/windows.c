@@ -13,7 +13,8 @@
  * counter it is, so a window that occurs once is also found if another one shares its counter; no
  * window that repeats is missed. With 2 bytes (8 counters) per window, 1 - e^(-1/8) = 12 % of the
  * single windows are found in vain. The caller, pyunitok/index/windows.py, groups the records by
- * their hashes and then compares the tokens, so a needless record costs time, never a wrong result.
+ * their hashes and then compares the tokens, so a needless record costs time but never causes a
+ * wrong result.
  *
  *     counters    byte 0             byte 1
  *                 │ 3 │ 2 │ 1 │ 0 │ 7 │ 6 │ 5 │ 4 │ …    slots of 2 bits, the first in the low bits
@@ -217,8 +218,8 @@ void unitok_windows_count(unitok_windows *windows, const void *ids, const int64_
     }
 }
 
-/* Every record is written and overwritten by the next one unless it counts, because a branch on the
- * counter would be mispredicted often. Hence `ret` has space for one record more than windows. */
+/* Every record is written, and the next one overwrites it unless it counts, because a branch on the
+ * counter would often be mispredicted. Hence `ret` has space for one record more than windows. */
 int64_t unitok_windows_find(const unitok_windows *windows, const void *ids, const int64_t *ends,
                             int64_t n_documents, int64_t n_after, int64_t begin, int64_t end,
                             unitok_anchor *ret)

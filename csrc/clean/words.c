@@ -1,8 +1,8 @@
 /* words.c - builds the rules of words, and compares words
  *
- * The two arrays that describe all characters take 5.6 MB and are read once, here. Of their 4,352
- * pages of 256 characters, all those without a character of a word are equal, which leaves the
- * scripts that are written with letters:
+ * The two arrays that describe all characters take 5.6 MB and are read once, here. All of their
+ * 4,352 pages of 256 characters that contain no word character are equal, which leaves the scripts
+ * that are written with letters:
  *
  *     pages     │ 0 │ 1 │ … │ 7 │ 7 │ 7 │ … │            one uint16 for each page
  *                 │   │       └───┴───┴── unassigned, symbols: one page of zeros

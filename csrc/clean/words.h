@@ -13,7 +13,7 @@
  *                              longer[3 * k ..]            's', 's', 0
  *
  * pyunitok/corpus/words.py computes the classes from Unicode categories and the folds by
- * str.casefold(). The users are the n-grams (grams.h) and the anchors (anchors.h) of words.
+ * str.casefold(). Used by the n-grams (grams.h) and the anchors (anchors.h) of words.
  *
  * Words are compared by a 64-bit hash of their folded UTF-8 first, and then exactly (word_is). The
  * functions are inline, because they run for each character of a corpus; ASCII letters and digits
@@ -130,8 +130,8 @@ INLINE uint64_t word_bytes_between(uint64_t bytes, uint8_t first, uint8_t last)
 
 /* Adds ASCII letters and digits from text[i..n-1], eight bytes at a time, if there are eight.
  * Returns the end of those added. Only for is_plain rules, under which a letter folds to itself |
- * 0x20 and all other folds are the characters themselves. Setting 0x20 makes letters of upper-case
- * ones, and does not make a letter of any other character: '@' becomes '`', and '[' becomes '{'. */
+ * 0x20 and every other character folds to itself. Setting 0x20 converts upper-case letters to lower
+ * case, and turns no other character into a letter: '@' becomes '`', and '[' becomes '{'. */
 INLINE int64_t word_hash_add_ascii(word_hash *to, const uint8_t *text, int64_t n, int64_t i)
 {
     while (i + 8 <= n) {

@@ -29,7 +29,7 @@
 #include "unitok_train.h"
 
 /* Limits of a container. Large containers mean few levels and fast lookups, but the more keys a
- * container has, the more expensive are keys that were chosen to collide, and a burst copies all
+ * container has, the more costly keys that were chosen to collide become, and a burst copies all
  * keys. Bytes are limited as well, so that long keys with a common prefix do not accumulate. Speed
  * hardly changes around these values. */
 #define CONTAINER_KEYS_MAX 1024

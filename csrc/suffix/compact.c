@@ -212,9 +212,9 @@ INLINE rows list_of(const compact *c, uint32_t symbol)
     return ret;
 }
 
-/* Blocks lo..hi-1 are all blocks that begin within a list. The first entry with a Psi of at least a
- * given value is after the first entry of block lo - 1, and at or before that of block lo, if lo is the
- * first block that begins with such a value. */
+/* Blocks lo..hi-1 are all the blocks that begin within a list. The first entry with a Psi of at
+ * least a given value is after the first entry of block lo - 1, and at or before that of block lo,
+ * if lo is the first block that begins with such a value. */
 typedef struct block_range {
     int64_t lo, hi;
 } block_range;

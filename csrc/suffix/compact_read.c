@@ -143,7 +143,7 @@ int64_t compact_row_at(const compact *c, int64_t position)
 }
 
 /* Symbols skip..end-1, where `begin` is the multiple of extract_every before `skip`, and `end` is
- * at most extract_every later. A step of Psi is needed for each symbol, also for those before
+ * at most extract_every later. A step of Psi is needed for each symbol, even for those before
  * `skip`. */
 static void extract_part(const compact *c, int64_t begin, int64_t skip, int64_t end, uint32_t *out,
                          uint32_t *rows_)

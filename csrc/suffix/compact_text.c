@@ -13,8 +13,8 @@
  * with Q[0..j) and are longer yield hits. Extensions that the text does not contain have no rows,
  * so only the tokenizations of Q that occur are followed: usually one.
  *
- * Each row that is found begins with the first token of a hit. A row begins a document, so that
- * decoding drops its space, if Psi leads to it from a row that begins with an eod. */
+ * Each row that is found begins with the first token of a hit. A row begins a document if Psi leads
+ * to it from a row that begins with an eod; decoding then drops its space. */
 
 #include "suffix/compact.h"
 #include "suffix/pieces.h"

@@ -59,8 +59,8 @@ INLINE void between_records(int64_t j, int64_t a, int64_t b, int64_t *io_lo, int
 /* -------------------------------------------------------------------------- one more token ---- */
 
 /* Narrows [lo, hi) with the sample. The search in `top` leaves at most TOP_STEP suffixes, which
- * take 12 probes of the array itself. Records know TOP_TOKENS tokens, so deeper searches do
- * without. */
+ * take 12 probes of the array itself. Records hold only TOP_TOKENS tokens, so deeper searches do
+ * not use `top`. */
 static void top_lower(const shard *s, int64_t *io_lo, int64_t *io_hi, int64_t depth, int32_t k)
 {
     int64_t a, b;

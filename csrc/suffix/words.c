@@ -2,7 +2,7 @@
  * searches linearly for words with gaps between them
  *
  * An index numbers its words; 0 ends a document. A search for words without gaps narrows an
- * interval of the suffix array by one word after the other; gaps are searched for in the text:
+ * interval of the suffix array one word at a time; gaps are searched for in the text:
  *
  *     query     place 0: "new"   0 to 2 other words   place 1: "york" or "jersey"
  *     words     … 8  17  4  8  9  0 …           8 is "new", 9 is "york", 0 is the end of a document

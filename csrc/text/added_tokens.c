@@ -92,8 +92,8 @@ static void find_pairs(unitok_finder *f, const uint8_t *data, const int64_t *off
     if (!fits) f->n_pairs = 0;
 }
 
-/* The trie needs its strings in byte order; values are numbers of tokens, so that flags and ids are
- * found. */
+/* The trie needs its strings in byte order; the values are token numbers, which lead to the flags
+ * and ids. */
 static int32_t build_trie(unitok_finder *f, const uint8_t *data, const int64_t *offsets, int64_t n,
                           unitok_error *error)
 {

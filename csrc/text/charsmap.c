@@ -172,10 +172,10 @@ static int measure_keys(charsmap *m, charsmap_tree *tree, const int32_t *lengths
 
 /* ------------------------------------------------------------------------ Useless branches ---- */
 
-/* Marks in is_useful the bases from which a key can be reached, from the leaves upwards. owners and
- * others list the units of each base, as 1 + the unit; queue has capacity for every base. The root
- * is not listed as a child of any base: no key passes through it again, although a NUL in a text
- * may lead there. */
+/* Marks in is_useful, from the leaves upwards, the bases from which a key can be reached. owners
+ * and others list the units of each base, as 1 + the unit; queue has capacity for every base. The
+ * root is not listed as a child of any base: no key passes through it again, although a NUL in a
+ * text may lead there. */
 static void mark_useful(const charsmap *m, uint32_t *owners, uint32_t *others, uint32_t *queue,
                         uint8_t *is_useful)
 {

@@ -195,7 +195,7 @@ static int build_planes(cut_table *t, int32_t flags)
     return ok;
 }
 
-/* Chooses the bytes before which an exact check is worth its time if plane 1 reports "joined":
+/* Chooses the bytes before which an exact check is worth the time if plane 1 reports "joined":
  * those for which plane 1 is often wrong, and those with few windows in proportion to their pairs,
  * most of whose characters are therefore not joined. If there is a pattern, other bytes have been
  * chosen already, and only bytes from first_byte on are considered here, because letters of

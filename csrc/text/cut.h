@@ -44,7 +44,7 @@
 
 enum { CUT_HERE = 0, CUT_WINDOW = 1, CUT_NEVER = 2, CUT_CLASSES = 4 };
 
-/* The exact checks that are worth their time before a byte. LOOK_WINDOW: after a byte >= 0x80, the
+/* The exact checks that are worth the time before a byte. LOOK_WINDOW: after a byte >= 0x80, the
  * window alone decides, because no such pair is CUT_NEVER. LOOK_PAIR: after a byte >= 0x80, first
  * the pair table decides, then the window. LOOK_ASCII: the same after an ASCII byte. */
 enum { LOOK_ASCII = 0x20, LOOK_PAIR = 0x40, LOOK_WINDOW = 0x80 };

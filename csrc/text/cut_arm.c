@@ -8,7 +8,7 @@
 #include "ground/neon.h"
 
 /* Blocks of 64 positions, as in cut_x86.c. Between two ASCII bytes, plane 0 decides. At all other
- * positions the exact check decides, but no cut is before a continuation byte.
+ * positions, the exact check decides, except that there is never a cut before a continuation byte.
  *
  *     text      i - 1   i   i + 1 …          prev: 64 bytes from i - 1 on;  x: 64 bytes from i on
  *     bit k     whether the text can be cut between prev[k] and x[k], before text[i + k]

@@ -125,9 +125,9 @@ typedef struct classes {
     class_set between[3][256];
 } classes;
 
-/* Adds the class of each character to the sets of its first and its last byte. Of 64 consecutive
- * code points from a multiple of 64 on, all have the same bytes except the last one, which is 0x80
- * to 0xBF. */
+/* Adds the class of each character to the sets of its first and its last byte. The 64 code points
+ * that start at a multiple of 64 have the same bytes except the last one, which runs from 0x80 to
+ * 0xBF. */
 static void find_characters(const pattern *p, classes *c)
 {
     for (uint32_t code_point = 0; code_point <= 0x10FFFF; code_point += 64) {
@@ -150,7 +150,7 @@ static void add_invalid(const pattern *p, classes *c)
     }
 }
 
-/* Chooses the bytes before which checking the characters is worth its time: those that begin a
+/* Chooses the bytes before which checking the characters is worth the time: those that begin a
  * character that always starts a new piece after a letter. Capital letters are not considered,
  * because they seldom follow a letter. */
 static void choose_looks(cut_pattern *cuts, const classes *c)
@@ -166,9 +166,9 @@ static void choose_looks(cut_pattern *cuts, const classes *c)
     }
 }
 
-/* For each pair of classes, what the pattern decides between them. Made once, since code_of
- * compares it with the classes of each of 65,536 pairs of bytes. Numbers that no class has are left
- * out. */
+/* Records what the pattern decides between each two classes. This is done once, because code_of
+ * compares it with the classes of each of 65,536 pairs of bytes. Numbers that no class has are
+ * skipped. */
 static void find_between(const pattern *p, classes *c)
 {
     class_set all = {{0}};
@@ -272,7 +272,7 @@ void cut_apply_pattern(cut_pieces pieces, cut_pieces unmerged, const pattern *pa
     choose_looks(ret, &valid);
 }
 
-/* CUT_NEVER takes the place of what pieces would decide: where the pattern leaves a position open,
+/* CUT_NEVER replaces the code that pieces would give: where the pattern leaves a position open,
  * there is no cut. All 256 bytes are pieces, so no byte vanishes from the text. */
 void cut_build_pattern_alone(const pattern *pattern, cut_pattern *ret)
 {

@@ -157,7 +157,7 @@ static int line_skip_scalar(line *l, uint8_t c)
                                               : line_fail(l, UNITOK_JSON_VALUE);
 }
 
-/* Reads a name. Returns 1 if it is number `name` of the names of the path, 0 if it is not, -1 if it
+/* Reads a name. Returns 1 if it equals name number `name` of the path, 0 if it does not, -1 if it
  * is invalid. The JSON is compared as it stands first; only a name with an escape, which is rare,
  * has to be decoded. */
 static int line_read_key(line *l, int64_t name)

@@ -78,7 +78,7 @@ static int64_t take_pair(merge_list *l)
 }
 
 /* Reads up to the closing bracket. UTF-8 is checked once, over the JSON instead of each string:
- * what is outside strings is ASCII, or was rejected. */
+ * everything outside strings is ASCII, or was rejected. */
 int64_t unitok_json_merges(const uint8_t *json, int64_t n_bytes, uint8_t *text, int64_t *bounds,
                            int64_t *ret_n_merges)
 {

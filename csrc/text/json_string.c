@@ -37,7 +37,7 @@ INLINE int32_t hex4(const uint8_t *p)
  *     \u00e9          6 bytes
  *     \ud83d\ude00    12 bytes: a high and a low surrogate are one character, U+1F600
  *
- * A high surrogate before anything else, even before another high one, is lone, and only its own
+ * A high surrogate followed by anything else, even by another high one, is lone, and only its own
  * six bytes are read. */
 INLINE int64_t escape_read(const uint8_t *p, int64_t n, int32_t *ret_code)
 {

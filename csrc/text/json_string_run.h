@@ -2,8 +2,8 @@
  *
  * A string consists of text, escapes, control characters (which are errors) and the closing quote.
  * Text is copied in blocks until a block contains something else; the next block begins after that.
- * Text never becomes longer: of all escapes, \uXXXX gives the most text, three bytes for six. So if
- * BLOCK bytes can be read, they can also be stored.
+ * Decoding never makes text longer: even \uXXXX, six bytes, becomes at most three. So if BLOCK
+ * bytes can be read, they can also be stored.
  *
  *     in    " T h e   q u i c k \ n b r o w n   f o x . "
  *             ╰── block: 0001 at \ ──╯

@@ -33,13 +33,13 @@ typedef struct plain_run {
     int is_after_space; /* the last byte consumed became a space, written or removed */
 } plain_run;
 
-/* Normalizes the beginning of text[0..n_bytes-1] that needs no lookup, in the form with one byte for a
- * space: characters that are unchanged or become one ASCII character, and repeated spaces if they are
- * removed. Applies rules 3 and 4 of normalize.c, so the first item must already be written, and a
- * space at the end may have to be removed later. Stops at an item that must be looked up, at the
- * end of the text (it does not read beyond it), or when fewer than PLAIN_ROOM_BYTES of
- * out[0..room-1] are left. `room` must be at least PLAIN_ROOM_BYTES, and bytes after the result are
- * overwritten.
+/* Normalizes text at the beginning of text[0..n_bytes-1] that needs no lookup, in the form with one
+ * byte for a space: characters that are unchanged or become one ASCII character, and repeated
+ * spaces if they are removed. Applies rules 3 and 4 of normalize.c, so the first item must already
+ * be written, and a space at the end may have to be removed later. Stops at an item that must be
+ * looked up, at the end of the text (it does not read beyond it), or when fewer than
+ * PLAIN_ROOM_BYTES of out[0..room-1] are left. `room` must be at least PLAIN_ROOM_BYTES, and bytes
+ * after the result are overwritten.
  *   is_after_space   the preceding text ended with a space; always 0 if repeated spaces are kept */
 typedef plain_run (*plain_normalize)(const unitok_normalizer *n, const uint8_t *text,
                                      int64_t n_bytes, int is_after_space, uint8_t *out,

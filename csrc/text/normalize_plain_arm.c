@@ -10,7 +10,7 @@
 /* NEON has lookups in tables of 64 bytes, so kinds[] is used directly: two lookups for ASCII, and
  * one for the leads from 0xC0 on. A lookup gives 0 for an index outside its table, so the results
  * are combined with OR. Masks of bytes outside ASCII are only needed, and converted, if there are
- * any. */
+ * any such bytes. */
 INLINE masks look_at_block_neon(const plain_tables *t, const uint8_t *block)
 {
     uint8x16x4_t first = vld1q_u8_x4(t->kinds), second = vld1q_u8_x4(t->kinds + 64),

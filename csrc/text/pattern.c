@@ -1,8 +1,8 @@
 /* pattern.c - finds the pieces of a text
  *
- * An automaton is run from the beginning of each piece until its state is dead; the last match
- * that it reported is the piece. A match is reported with a cell that is read one character late,
- * because assertions look at that character:
+ * An automaton is run from the beginning of each piece until its state is dead; the last match that
+ * it reported is the piece. A match is reported by a cell that is read one character late, because
+ * assertions look at that character:
  *
  *     text      d o n ' t            level \p{L}+|'t
  *     attempt 0 → → → match at '     the cell for ' reports the match that ends before it
@@ -22,8 +22,8 @@ INLINE uint8_t read_class(const pattern *p, const uint8_t *text, int64_t n_bytes
     return pattern_class_of(p, length ? utf8_code_point(text, length) : 0xFFFD);
 }
 
-/* Returns the end of the match that begins at text[begin], or -1. No later match is lost when the
- * state is dead: then no continuation of the text leads to one. */
+/* Returns the end of the match that begins at text[begin], or -1. Stopping at a dead state loses no
+ * match, because no continuation of the text leads to one. */
 static int64_t find_match(const pattern *p, const pattern_automaton *a, const uint8_t *text,
                           int64_t begin, int64_t end)
 {

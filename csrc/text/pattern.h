@@ -61,8 +61,8 @@ void pattern_free(pattern *p);
 int64_t pattern_memory_bytes(const pattern *p);
 
 /* For each level: the end of the current piece, and the text that an attempt read in the
- * automaton's loop state without finding a match later. A later attempt that is in that state can
- * stop in this text. All zeros at the start of a text. */
+ * automaton's loop state without finding a match later. A later attempt that reaches that state
+ * within this text can stop. All zeros at the start of a text. */
 typedef struct pattern_state {
     int64_t ends[PATTERN_LEVELS_MAX];
     struct pattern_run {

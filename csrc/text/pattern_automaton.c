@@ -56,8 +56,8 @@ static int push_targets(determinizer *d, const pattern_op *o, int32_t *io_n)
 /* Appends the instructions reached from `op` without reading a character to the list that is being
  * built, using the stack from `bottom` on. Returns 1 if the list then ends with MATCH, after which
  * nothing matters; -1 after a failure. The stack is popped in order of preference, and an
- * instruction is listed at its first, most preferred place: `moved` drops later paths to it, as an
- * engine would have tried the first one already. */
+ * instruction is listed at its first, most preferred place: `moved` drops later paths to it,
+ * because an engine would already have tried the first one. */
 static int follow(determinizer *d, int32_t bottom, int32_t op)
 {
     int32_t n = bottom;

@@ -20,12 +20,12 @@ typedef struct minimizer {
     const pattern_automaton *a;
     int32_t *block; /* the block of each state */
     int32_t *next_block;
-    int32_t *slots; /* a hash table of the first state of each next block; -1: an empty slot */
+    int32_t *slots; /* a hash table of the first state of each new block; -1: an empty slot */
     uint32_t n_slots;
 } minimizer;
 
-/* A cell with the block of its state: equal for two cells exactly if they agree. A block's number
- * is below CELL_MATCH, as that of a state is. */
+/* A cell whose state is replaced by its block: two cells agree exactly if the results are equal. A
+ * block's number is below CELL_MATCH, like that of a state. */
 INLINE int32_t cell_block(const minimizer *m, int32_t state, int32_t class)
 {
     uint16_t cell = m->a->next[state * m->a->n_columns + class];
@@ -49,8 +49,8 @@ static int is_alike(const minimizer *m, int32_t s, int32_t t)
 }
 
 /* Divides the blocks once; blocks are numbered by their first states. Returns their number. States
- * of different blocks never become alike, so the number only grows; when it does not, the blocks
- * are final. */
+ * of different blocks never become alike, so their number never falls; when it stays the same, the
+ * blocks are final. */
 static int32_t divide(minimizer *m)
 {
     int32_t n = 0, *parted = m->next_block;

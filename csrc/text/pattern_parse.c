@@ -9,9 +9,9 @@
  *     \p{L}+|'t     CHOICE ── REPEAT 1.. ── SET \p{L}
  *                      └───── SEQUENCE ── SET ' ── SET t
  *
- * A recursive descent; PATTERN_DEPTH_MAX bounds the stack. Syntax is accepted only if its meaning
- * in the dialect is certain. Everything else is an error with a position: a pattern that is read
- * differently from the original would silently produce other tokens.
+ * A recursive-descent parser; PATTERN_DEPTH_MAX bounds the stack. Syntax is accepted only if its
+ * meaning in the dialect is certain. Everything else is an error with a position: a pattern that is
+ * read differently from the original would silently produce other tokens.
  *
  * Functions return the index of a node, or -1 after a failure, which pattern_refuse has recorded;
  * it returns 0, so `return pattern_refuse(…) - 1`. Nodes move when one is added, so pointers to
@@ -85,7 +85,7 @@ static int32_t parse_dollar(pattern_parser *p)
 }
 
 /* Adds the characters that `node` can match. Rejects nodes whose match cannot be decided by one
- * character. Of a repetition with min = 1, the first character decides, as in (?=a+). */
+ * character. For a repetition with min = 1, the first character decides, as in (?=a+). */
 static int add_lookahead(pattern_parser *p, int64_t start, int32_t node, char_set *set, int *at_end)
 {
     const pattern_node *n = &p->tree->nodes[node];
@@ -105,9 +105,9 @@ static int add_lookahead(pattern_parser *p, int64_t start, int32_t node, char_se
     return char_set_combine(set, more, CHAR_SET_UNION) || pattern_no_memory(p->b);
 }
 
-/* Reads (?=body) or (?!body), from the body on. A lookahead of one character is a set of
- * characters, and whether the end of the text satisfies it; the negative form is the complement of
- * both, so (?!\S) is "white space, or the end". */
+/* Reads (?=body) or (?!body), from the body on. A lookahead of one character becomes a set of
+ * characters and a flag for whether the end of the text satisfies it; the negative form is the
+ * complement of both, so (?!\S) is "white space, or the end". */
 static int32_t parse_lookahead(pattern_parser *p, int is_negative)
 {
     int64_t start = p->at;
@@ -400,8 +400,8 @@ static int32_t parse_choice(pattern_parser *p)
     return choice;
 }
 
-/* The text is checked to be valid UTF-8 once, so reading a literal needs no checks. A choice ends
- * at a parenthesis that closes no group. */
+/* The text is checked once for valid UTF-8, so reading a literal needs no checks. A choice ends at
+ * a parenthesis that closes no group. */
 int pattern_parse(pattern_build *b, int dialect, const uint8_t *regex, int64_t n_bytes,
                   pattern_tree *tree)
 {
