@@ -59,6 +59,6 @@ int bpe_add_pair(bpe_builder *b, uint32_t left, uint32_t right, int64_t merge);
 /* Builds the tables derived from all pieces and pairs. Returns 0 if allocation fails. */
 int bpe_build_tables(bpe_builder *b);
 
-/* Fills m->characters. Returns 0 if allocation fails. Call it after the pairs have their final
+/* Fills m->characters. Returns 0 if allocation fails. Call it after the pairs are in their final
  * places. */
 int bpe_build_characters(bpe_builder *b);

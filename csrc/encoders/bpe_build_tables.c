@@ -93,10 +93,10 @@ static int lay_out_pairs(bpe_builder *b)
  *     after      0 … first - 1     characters, and pieces that no merge of the main table makes
  *                first + k         the piece that merge k makes
  *
- * The other numbers are no longer used.
- * If the new numbers would exceed the limit, nothing changes. Several merges may make the same
- * piece, but only one of them can be in the main table (bpe_tables.h). With dropout, the others
- * occur too, so merging then looks symbols up in m->made. Returns 0 if allocation fails. */
+ * The other numbers are no longer used. If the new numbers would exceed the limit, nothing changes.
+ * Several merges may make the same piece, but only one of them can be in the main table
+ * (bpe_tables.h). With dropout, the others occur too, so merging then looks symbols up in m->made.
+ * Returns 0 if allocation fails. */
 static int number_made(bpe_builder *b, const uint8_t *met)
 {
     bpe *m = b->m;

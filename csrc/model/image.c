@@ -155,8 +155,8 @@ static int32_t open_heads(longest_model *state, const image_header *h, unitok_er
     return UNITOK_OK;
 }
 
-/* First checks each unit by itself, so that every base stays within the array; then opens the
- * heads, which read units; then checks the complete trie: each node has one parent, and no path is
+/* First checks each unit by itself, so that every base stays within the array; then builds the
+ * heads, which reads units; then checks the complete trie: each node has one parent, and no path is
  * longer than the longest piece. The two arrays for the last check are freed immediately. */
 static int32_t check_trie(unitok_model *m, const image_header *h, unitok_error *error)
 {

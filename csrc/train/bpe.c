@@ -46,11 +46,11 @@
 #include "train/counter.h"
 
 #define WORKERS_MAX 1024
-/* The first floor is this fraction of the count that each piece would have if all were equally
+/* The first floor is 1 / FLOOR_SHARE of the count that each piece would have if all were equally
  * frequent. */
 #define FLOOR_SHARE 128
 #define FLOOR_FALL 4
-/* The minimum of the first floor. Half of all pairs occur once and are merged only in short texts.
+/* The minimum of the first floor. Half of all pairs occur once, and only short texts merge those.
  */
 #define LEAST_FLOOR 2
 

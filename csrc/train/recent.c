@@ -57,7 +57,7 @@ static int64_t open_spaces(const recent *r, const uint8_t *unit, int64_t n_bytes
     return n;
 }
 
-/* Used where the caller needs the entry, and for units that are too long to wait. */
+/* Used where the caller needs the entry, and for units that are too long for the queue. */
 int64_t recent_count_now(recent *r, const uint8_t *unit, int64_t n_bytes, uint64_t count)
 {
     if (!r->is_compact) return counter_add(r->counter, unit, n_bytes, count);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Work:
-    """A budget in units of about a nanosecond; None is unlimited. is_spent is True once an operation has been skipped."""
+    """A budget in units of about a nanosecond; None is unlimited. is_spent: an operation has been skipped."""
 
     def __init__(self, units: int | None) -> None:
         self._left = units
