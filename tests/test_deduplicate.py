@@ -24,11 +24,12 @@ from oracle import deduplicate as oracle
 
 from pyunitok import InputError, OptionError, OutputError, deduplicate
 from pyunitok._c import anchors as c_anchors
-from pyunitok._c.anchors import Anchors
+from pyunitok._c.anchors import RECORD, Anchors
 from pyunitok.clean import cutting, output, repeats, workspace
 from pyunitok.clean import deduplicate as deduplicate_module
+from pyunitok.clean import records as records_module
 from pyunitok.clean.matching import joined_ranges
-from pyunitok.clean.records import Ranges
+from pyunitok.clean.records import BUCKETS, Ranges, RecordReader, RecordWriter
 from pyunitok.clean.repeats import Memory, TextRepeats, Texts
 from pyunitok.clean.workspace import Workspace
 from pyunitok.corpus.reading import ReadingOptions
@@ -458,6 +459,23 @@ def test_long_runs(tmp_path_factory, n_bytes, n, keep):
     found = found_in(tmp_path_factory.mktemp("x"), documents, n, "bytes", keep, 0, TINY, 2)
     expected = oracle.repeated(documents, n, "bytes", keep)
     assert found == (oracle.joined(expected, 2), len(expected))
+
+
+@pytest.mark.parametrize(("batch", "sizes"), [(1000, [2] * 96 + [3] * 22 + [2]), (2, [2] * 130)])
+def test_runs_of_records_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int, sizes: list[int]) -> None:
+    """Whatever the sizes of its runs, a file of records keeps the order of the records in each bucket."""
+    monkeypatch.setattr(records_module, "SMALL_RUN", 2)
+    written = np.zeros(260, RECORD)
+    written["key"], written["place"] = np.random.default_rng(5).integers(0, BUCKETS, 260), np.arange(260)
+    with Workspace(tmp_path, tmp_path, Identity({}, []), overwrite=True) as space:
+        with RecordWriter(space, "x", 0, batch * RECORD.itemsize) as writer:
+            for part in np.split(written, [1, 1, 50, 57, 201]):
+                writer.add(part)
+        with RecordReader(space, "x", writer.n) as reader:
+            found = np.concatenate([reader.read(k, k + 1).copy() for k in range(BUCKETS)])
+        index = np.fromfile(space.path("x.index"), np.int64).reshape(-1, BUCKETS + 1)
+    assert np.array_equal(found, written[np.argsort(written["key"], kind="stable")])
+    assert (index[:, -1] - index[:, 0]).tolist() == sizes
 
 
 def test_a_large_document(tmp_path: Path) -> None:
