@@ -163,7 +163,7 @@ INLINE void set_key(finder f, short_text *t, int left, int right)
 
 /* Sets the keys of all pairs before any merge, followed by SHORT_NO_KEY. is_dense: all symbols are
  * below BPE_DENSE. Then every key takes one load from the square, without a branch; the symbols
- * after the last one are SYMBOL_NONE, with which nothing merges. */
+ * after the last one are SYMBOL_NONE, which never merges. */
 INLINE void set_keys(finder f, short_text *t, int n, int is_dense)
 {
     for (int i = 0; i < SHORT_STEP; i++) t->symbols[n + i] = SYMBOL_NONE;

@@ -149,7 +149,7 @@ static int put_node(void *context, const suffix_link *link)
     return unit_value(unit) ? put_piece(b, at, unit_value(unit), suffix) : 1;
 }
 
-/* Fills the root, its children for bytes with which no piece begins, and the empty list. */
+/* Fills the root, its children for bytes that no piece begins with, and the empty list. */
 static void put_root(builder *b)
 {
     endings *a = b->endings;

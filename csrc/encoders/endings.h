@@ -10,7 +10,7 @@
  *           list: "she", "he"
  *
  * Nodes have the indexes of the trie's units, except for the root and its children: the root is
- * node 0, and its child for byte c is node c. A byte with which no piece begins also has such a
+ * node 0, and its child for byte c is node c. A byte that no piece begins with also has such a
  * node, equivalent to the root, so the root has a child for every byte. A leaf copies the base and
  * the fail link of its longest suffix that has children, which saves a failing step. A node at
  * which no piece ends shares the list of its suffix. Pieces of one ASCII byte, like "h" here, are

@@ -48,8 +48,8 @@ INLINE uint64_t lane_restart(uint64_t c, uint64_t head, uint64_t start, uint64_t
  *     the token     31 .... 16 15 ..... 0
  *                   id         its end: the index of the symbol after it
  *
- * The unit with which the next walk would start is loaded before it is known whether this walk
- * ends. So the load overlaps with that of `next`, and a restart costs nothing. */
+ * The unit that would start the next walk is loaded before it is known whether this walk ends. So
+ * the load overlaps with that of `next`, and a restart costs nothing. */
 INLINE void lane_step(const uint64_t *units, const uint16_t *symbols, lane *x)
 {
     uint64_t c = symbols[x->at], next = units[(x->unit >> CHAR_BASE_SHIFT) + c];

@@ -20,8 +20,8 @@
  *     it has another symbol                          the piece is a token; the next walk starts where it ends
  *
  * The root has a child for every symbol, at the index of the symbol itself. So a walk starts with
- * one load, and a walk that ends in a leaf, whose base is 0, has already read the unit with which
- * the next one starts.
+ * one load, and a walk that ends in a leaf, whose base is 0, has already read the unit that starts
+ * the next one.
  *
  * A character that is not a piece becomes the tokens of its bytes. Its unit has an id that no piece
  * uses; at the end, the ids of the bytes replace it. This is correct under three rules:

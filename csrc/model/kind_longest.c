@@ -138,7 +138,7 @@ static int64_t find(const unitok_model *m, const uint8_t *piece, int64_t n_bytes
 }
 
 /* Greedy encoding has no flags and no scores. It has no sampling methods, because there are no
- * alternatives from which to draw. */
+ * alternatives to draw from. */
 const model_kind kind_longest = {
     .tokens_per_byte = 1,
     .has_engines = 1,

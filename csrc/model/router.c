@@ -300,8 +300,8 @@ static int64_t encode_prepared(run *r, const encode_job *job, int plain)
 }
 
 /* A complete document needs no state: it begins with an empty state, which is dropped at the end.
- * For a part of a document, the sum is updated at the end, because the ids from which it would be
- * computed belong to the caller afterwards. */
+ * For a part of a document, the sum is updated at the end, because it is computed from ids that
+ * belong to the caller afterwards. */
 int64_t router_encode(const unitok_model *m, unitok_scratch *s, const encode_job *job)
 {
     ASSERT(s->model == m);

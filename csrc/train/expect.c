@@ -163,7 +163,7 @@ int32_t unitok_unigram_expect(const unitok_lexicon *lexicon, unitok_lattice *lat
 
 /* ------------------------------------------------------------------------ As sentencepiece ---- */
 
-/* The bits of a float, from which an index is extracted without a conversion. */
+/* The bits of a float. An index is extracted from them without a conversion. */
 INLINE uint32_t float_bits(float x)
 {
     uint32_t bits;

@@ -33,7 +33,7 @@
 #define TEXT_PADDING 16 /* bytes after the text that can be read */
 
 /* The number of a bucket is computed from the first two bytes or the first character by an
- * addition. There are about 100,000, of which most are empty. */
+ * addition. There are about 100,000, most of them empty. */
 enum {
     BUCKETS_2 = 0x80 << 8, /* where the buckets of 2-byte characters begin, and so on */
     BUCKETS_3 = BUCKETS_2 + (32 << 6),

@@ -87,7 +87,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _not_connected(address: str, error: BaseException) -> UnitokError:
-    """The error to raise if connecting fails. Sometimes only the __cause__ of Ray's error mentions the missing token."""
+    """The error to raise if connecting fails. Sometimes only the __cause__ of Ray's error mentions a missing token."""
     reason: BaseException | None = error
     while reason is not None:
         if "authentication token" in str(reason).lower():
