@@ -188,7 +188,7 @@ typedef struct unitok_model_info {
     int64_t fallback_id;     /* LONGEST: as in the spec; -1 if all 256 bytes are pieces */
     int64_t unknown_id;      /* the id of an unknown character, or -1 */
     int64_t max_piece_bytes; /* the length of the longest piece */
-    int64_t memory_bytes;    /* what the model takes, with the bytes of unitok_model_load */
+    int64_t memory_bytes;    /* the model's memory, with the bytes of unitok_model_load */
     int64_t trie_bytes;      /* the share of memory_bytes that the engine takes */
     int32_t kind;            /* an enum unitok_kind */
     int32_t flags;           /* of enum unitok_model_flags */
@@ -464,15 +464,15 @@ int64_t unitok_json_merges(const uint8_t *json, int64_t n_bytes, uint8_t *text, 
 
 /* Finds merges in a packed list of pieces: ret[0..n_merges-1] are the indices of their left sides,
  * ret[n_merges..] of their right sides, ret[2 * n_merges..] of both together.
- * UNITOK_ERROR_VOCABULARY: a side of merge `item`, or both sides together, are not a piece.
+ * UNITOK_ERROR_VOCABULARY: a side of merge `item`, or its two sides joined, is not a piece.
  * O(bytes). */
 int32_t unitok_find_merges(const uint8_t *data, const int64_t *offsets, int64_t n_pieces,
                            const uint8_t *text, const int64_t *bounds, int64_t n_merges,
                            int64_t *ret, unitok_error *error);
 
-/* Returns 1 if text[0..n_bytes-1] is in NFC of Unicode 9, or with_compatibility in NFKC; otherwise
- * 0, which includes texts with Hangul jamo that might compose. Bytes that are not part of a valid
- * UTF-8 character combine with nothing. O(n_bytes). */
+/* Returns 1 if text[0..n_bytes-1] is in NFC of Unicode 9, or, if with_compatibility is 1, in NFKC;
+ * otherwise 0, which includes texts with Hangul jamo that might compose. Bytes that are not part of
+ * a valid UTF-8 character combine with nothing. O(n_bytes). */
 int32_t unitok_is_normal(const uint8_t *text, int64_t n_bytes, int32_t with_compatibility);
 
 /* Returns 1 if text[0..at-1] and text[at..n_bytes-1], 0 < at < n_bytes, can be normalized

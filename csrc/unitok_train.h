@@ -116,9 +116,9 @@ int64_t unitok_counter_memory_bytes(const unitok_counter *counter);
 /* Adds each count to that of its key; if counts is NULL, each is 1. After UNITOK_ERROR_MEMORY the
  * keys before `item` are counted. */
 int32_t unitok_counter_add(unitok_counter *counter, const unitok_units *keys, unitok_error *error);
-/* Moves the counts of those of other's keys begin..end-1 that this counter contains to this
- * counter; they become 0 in `other`. Neither counter may have been sorted. Several threads may do
- * this at the same time for different keys of one `other`. */
+/* For each of other's keys begin..end-1 that this counter contains, moves its count to this
+ * counter; the count becomes 0 in `other`. Neither counter may have been sorted. Several threads
+ * may do this at the same time for different keys of one `other`. */
 int32_t unitok_counter_absorb(unitok_counter *counter, unitok_counter *other, int64_t begin,
                               int64_t end, unitok_error *error);
 /* Removes all keys of count 0. */

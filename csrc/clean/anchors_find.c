@@ -147,7 +147,7 @@ INLINE uint64_t hash_bytes(const unitok_anchors *anchors, const uint8_t *text, i
     return folded(hash ^ RNG_MULTIPLIER, key);
 }
 
-/* 16 bits of a hash, not all 0, because 0 means that there are too few units on this side. Equal
+/* 16 bits of a hash, never all 0, because 0 means that there are too few units on this side. Equal
  * sides only decide what is examined further, so 16 bits are enough. */
 INLINE uint64_t side(uint64_t hash) { return 1 + (hash ^ hash >> 32) % 65535; }
 
@@ -270,7 +270,7 @@ INLINE void scan_bytes(scan *s, int32_t kind)
 
 /* Scans the bytes around the marks in a document. A mark's windows lie within the n - k bytes
  * before it and the n bytes that start at it; marks that are so close that these stretches overlap
- * are scanned as one. Each stretch is scanned as a document of its own, with its marks. */
+ * are scanned as one. Each stretch is scanned as a separate document, with its marks. */
 static void scan_marked_bytes(scan *s)
 {
     const unitok_anchors *anchors = s->anchors;

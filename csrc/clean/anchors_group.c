@@ -21,9 +21,8 @@
 #include "ground/alloc.h"
 #include "ground/error.h"
 
-/* A counting sort, stable. starts[b + 1] is counted first, then moves from the beginning of bucket
- * b to its end while records are written, so shifting all entries by one restores
- * the beginnings. */
+/* A stable counting sort. starts[b + 1] is counted first, then moves from the beginning of bucket b
+ * to its end while records are written, so shifting all entries by one restores the beginnings. */
 void unitok_anchors_divide(const unitok_anchor *records, int64_t n, int shift, int64_t n_buckets,
                            int64_t *starts, unitok_anchor *ret)
 {
@@ -81,7 +80,7 @@ static void sort_cell(unitok_anchor *records, int64_t n, unitok_anchor *scratch,
 /* Divides records into cells of about four by their keys, which are nearly uniform, and sorts each
  * cell. Returns 0 if allocation fails. Stable, so records with equal keys and values stay in the
  * order of their positions, and the first of them is the earliest copy. O(n) for uniform keys,
- * O(n log n) for any. */
+ * O(n log n) for any keys. */
 static int sort_records(unitok_anchor *records, int64_t n, unitok_anchor *scratch, int shift,
                         int by_value)
 {

@@ -12,9 +12,9 @@
  * A counter has 2 bits, because it only distinguishes 0, 1 and more. A slot does not record whose
  * counter it is, so a window that occurs once is also found if another one shares its counter; no
  * window that repeats is missed. With 2 bytes (8 counters) per window, 1 - e^(-1/8) = 12 % of the
- * single windows are found in vain. The caller, pyunitok/index/windows.py, groups the records by
- * their hashes and then compares the tokens, so a needless record costs time but never causes a
- * wrong result.
+ * windows that occur once are found needlessly. The caller, pyunitok/index/windows.py, groups the
+ * records by their hashes and then compares the tokens, so a needless record costs time but never
+ * causes a wrong result.
  *
  *     counters    byte 0             byte 1
  *                 │ 3 │ 2 │ 1 │ 0 │ 7 │ 6 │ 5 │ 4 │ …    slots of 2 bits, the first in the low bits

@@ -62,7 +62,7 @@ INLINE uint32_t word_entry_at(const unitok_word_rules *rules, const uint8_t *tex
 
 /* A hash of the UTF-8 of folded characters, eight bytes at a time; the last bytes are padded with
  * zeros. `waiting` holds n < 8 bytes that are not hashed yet, the first in the low bits, and zeros
- * above them. So the hash depends on the bytes only, not on the sizes in which they were added. */
+ * above them. So the hash depends on the bytes only, not on how many were added at a time. */
 typedef struct word_hash {
     uint64_t hash;
     uint64_t waiting;
@@ -78,7 +78,7 @@ INLINE void word_hash_add(word_hash *to, uint64_t bytes, int n)
     uint64_t high, low = multiply_wide(to->hash ^ to->waiting, WORD_FACTOR, &high);
     to->hash = low ^ high;
     to->n -= 8;
-    /* the bytes that did not fit; none of them if n was 8, when the shift would be undefined */
+    /* the bytes that did not fit; if there are none, a shift by 64 would be undefined */
     to->waiting = to->n ? bytes >> 8 * (n - to->n) : 0;
 }
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* tests/c defines UNITOK_TEST_ALLOC and functions of these names that fail on request. */
+/* tests/c defines UNITOK_TEST_ALLOC and functions with these names that fail on request. */
 #ifdef UNITOK_TEST_ALLOC
 void *unitok_test_malloc(size_t n_bytes);
 void *unitok_test_calloc(size_t n_items, size_t item_bytes);

@@ -94,8 +94,8 @@ static int64_t sample_at(const compact *c, int64_t r)
     return -1;
 }
 
-/* After `steps` steps, r is the row of the position that is sought plus `steps`. The search ends at
- * a sample, or at the end of the text, whose position is known. In an intact file, one of the two
+/* After `steps` steps, r is the row of the wanted position plus `steps`. The search ends at a
+ * sample, or at the end of the text, whose position is known. In an intact file, one of the two
  * comes within locate_every - 1 steps. */
 int64_t compact_locate(const compact *c, int64_t r)
 {

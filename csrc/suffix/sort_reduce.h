@@ -6,8 +6,8 @@
  * suffixes (sort_names.h), and then the LMS positions are put into the same order.
  *
  * A group with one member is already sorted, whatever follows it. So a unique name that follows a
- * unique name is left out of the array of names: comparisons of other suffixes end at the unique
- * name before it at the latest.
+ * unique name is left out of the array of names: comparisons of other suffixes end no later than at
+ * the unique name before it.
  *
  *     sorted LMS positions    7  2  5 | 9 | 0  4 |         groups end at |
  *     names in text order     4* 0 4 0 0 3*                2, 5 and 7 have the name 0, ...; * marks a unique name

@@ -5,8 +5,8 @@
  *                    pattern (cut_pattern.c)           └── build_look ───▶ look
  *
  * The pair table and the windows define which positions are joined. The other layers approximate
- * them for SIMD, and may only join more. Building takes time proportional to the bytes of the
- * pieces, plus a constant for the planes. */
+ * them for SIMD; they may join more positions, but not fewer. Building takes time proportional to
+ * the bytes of the pieces, plus a constant for the planes. */
 
 #include "text/cut.h"
 
@@ -197,9 +197,9 @@ static int build_planes(cut_table *t, int32_t flags)
 
 /* Chooses the bytes before which an exact check is worth the time if plane 1 reports "joined":
  * those for which plane 1 is often wrong, and those with few windows in proportion to their pairs,
- * most of whose characters are therefore not joined. If there is a pattern, other bytes have been
- * chosen already, and only bytes from first_byte on are considered here, because letters of
- * alphabets are usually joined. A wrong choice costs time but never changes an id. */
+ * so that most characters are not joined there. If there is a pattern, other bytes have been chosen
+ * already, and only bytes from first_byte on are considered here, because letters of alphabets are
+ * usually joined. A wrong choice costs time but never changes an id. */
 static void build_look(cut_table *t, const int32_t n_windows[256], int first_byte)
 {
     for (int b = first_byte; b < 256; b++) {

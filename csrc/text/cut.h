@@ -10,7 +10,7 @@
  * Each layer is exact or errs towards "joined":
  *
  *   pair[a << 8 | b]   CUT_HERE     no piece contains a, b
- *                      CUT_WINDOW   every piece that does also contains the complete window around it (below)
+ *                      CUT_WINDOW   every piece that contains them also contains the complete window around it (below)
  *                      CUT_NEVER    joined, or b continues a character (cutting there gains nothing)
  *
  *   window   In Chinese or Japanese nearly every byte pair at a character border is in some piece, but few pairs of
@@ -87,18 +87,19 @@ typedef struct cut_table {
 typedef struct cut_pattern {
     cut_table table;
     const pattern *pattern;
-    /* [character % CUT_EDGES]: CUT_EDGE_ bits; next to these characters, `unmerged` decides about
+    /* [character % CUT_EDGES]: CUT_EDGE_ bits; next to these characters, `unmerged` decides
      * PATTERN_FREE cuts */
     uint8_t is_edge[CUT_EDGES];
     /* a bit for the first two and for the last two characters of each unmerged piece: cut_pattern.c */
     uint64_t unmerged[1 << (CUT_UNMERGED_BITS - 6)];
 } cut_pattern;
 
-/* Writes the positions of the cuts in text[0..n_bytes-1] in order to cuts[0..result-1], excluding 0
- * and n_bytes. n_bytes <= CUT_CHUNK_BYTES; cuts must hold CUT_CHUNK_BYTES + CUT_READ_BEYOND. text
- * must be readable up to text[n_bytes + CUT_READ_BEYOND - 1]. If the document continues after
- * text[n_bytes-1], the bytes there must be those of the document, because windows extend beyond a
- * cut; bytes after the end of the document are ignored. A segment must begin at text[0]. */
+/* Writes the positions of the cuts in text[0..n_bytes-1], in ascending order, to cuts[0..result-1],
+ * excluding 0 and n_bytes. n_bytes <= CUT_CHUNK_BYTES; cuts must hold CUT_CHUNK_BYTES +
+ * CUT_READ_BEYOND. text must be readable up to text[n_bytes + CUT_READ_BEYOND - 1]. If the document
+ * continues after text[n_bytes-1], the bytes there must be those of the document, because windows
+ * extend beyond a cut; bytes after the end of the document are ignored. A segment must begin at
+ * text[0]. */
 typedef int64_t (*cut_scan)(const cut_table *table, const uint8_t *text, int64_t n_bytes,
                             uint16_t *cuts);
 #define CUT_CHUNK_BYTES 4096

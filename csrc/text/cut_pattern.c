@@ -166,9 +166,9 @@ static void choose_looks(cut_pattern *cuts, const classes *c)
     }
 }
 
-/* Records what the pattern decides between each two classes. This is done once, because code_of
- * compares it with the classes of each of 65,536 pairs of bytes. Numbers that no class has are
- * skipped. */
+/* Records, for each pair of classes, what the pattern decides between them. This is done once,
+ * because code_of compares it with the classes of each of 65,536 pairs of bytes. Numbers that no
+ * class has are skipped. */
 static void find_between(const pattern *p, classes *c)
 {
     class_set all = {{0}};

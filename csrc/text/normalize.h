@@ -4,7 +4,7 @@
  * class_blocks[] for every block of 64 characters above, whether this is certain without a lookup in
  * the charsmap or the symbols:
  *
- *     0          it is unchanged, and no longer key or symbol begins with it
+ *     0          it is unchanged, and it does not begin a longer key or symbol
  *     STOP       it must be looked up
  *     MORE       it is unchanged unless a SECOND follows: only then can a longer key or symbol begin here
  *     SECOND     it is the second character of some key or symbol, which matters only after a MORE

@@ -90,7 +90,7 @@ static int are_calm(const unitok_normalizer *n, int first, int count)
 }
 
 /* Marks the characters that the fast path may remove as repeated spaces: ASCII characters that
- * become a space, and with which no longer item begins or ends. All others must be looked up. */
+ * become a space, and that neither begin nor end a longer item. All others must be looked up. */
 static void find_spaces(unitok_normalizer *n)
 {
     uint8_t *end = n->classes + sizeof n->classes, *class = n->classes, *own = &n->classes[' '];

@@ -16,8 +16,8 @@ enum { BYTE_SPACE = 0x40, BYTE_LOOK = 0x80 };
  *             after another ASCII character, which is then LOOK. So of the first two characters of a longer item, at least
  *             one is LOOK. Every STOP and BECOMES is LOOK, too. Continuation bytes are 0
  *     LOOK    classes[] decides
- *     SPACE   only if repeated spaces are removed: the character becomes a space, and no longer item begins with it or
- *             has it as its second character. It is also LOOK, unless it is the space itself
+ *     SPACE   only if repeated spaces are removed: the character becomes a space, and it neither begins a longer item nor
+ *             is the second character of one. It is also LOOK, unless it is the space itself
  *
  * The sets contain the same information for AVX2, indexed by half bytes: bit h & 7 of [l] stands
  * for byte h << 4 | l. */

@@ -78,7 +78,7 @@ enum { ENDS = 1, FAILS = 2, JOINS = 4, DIFFERS = 8 };
  *     ENDS, FAILS    the attempt stops at the border, with or without a match; in the undivided
  *                    text, it does the same
  *     JOINS          the attempt continues exactly like the new attempt, which must find a match;
- *                    in the left side, it matches up to the border: dividing only splits its piece
+ *                    on the left side, it matches up to the border: dividing only splits its piece
  *     DIFFERS        anything else */
 static int at_border(const pattern_automaton *a, const uint8_t *can_fail, int32_t s, int32_t after)
 {

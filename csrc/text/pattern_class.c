@@ -4,9 +4,9 @@
  *     [\p{L}&&[^ſ]]    operands   intersected one by one
  *     \p{Han}  \d  \x41  \n  \z   escapes: a set, a code point, or the end of the text
  *
- * The dialects agree on most of this syntax; the differences are decided here, by p->dialect. If
- * it is not certain which set the original engine would use, the syntax is rejected. (?i) is
- * supported for ASCII letters only.
+ * The dialects agree on most of this syntax; the differences are handled here, according to
+ * p->dialect. If it is not certain which set the original engine would use, the syntax is rejected.
+ * (?i) is supported for ASCII letters only.
  *
  * Functions return 0 after a failure. An escape fills *set or *code, as its kind (ESCAPE_) says. */
 
@@ -334,8 +334,8 @@ static int parse_range(pattern_parser *p, bracket *br)
     return add_range(p, &br->part, first, last);
 }
 
-/* Reads a bracket expression up to its ], which is not consumed. A ] at the beginning is thus not a
- * literal as in POSIX, but makes the set empty, which finish_part rejects. */
+/* Reads a bracket expression up to its ], which is not consumed. So a ] at the beginning is not a
+ * literal, as it is in POSIX, but makes the set empty, which finish_part rejects. */
 static int parse_items(pattern_parser *p, bracket *br)
 {
     for (int64_t start = p->at; !parser_sees(p, "]");) {

@@ -120,8 +120,9 @@ int unicode_white_space(char_set *ret)
 
 int unicode_digits(char_set *ret) { return add_categories(ret, category_mask("Nd")); }
 
-/* Alphabetic is L, Nl, the circled letters, and marks. The circled letters are category So, but
- * Other_Alphabetic. The differences between the engines are listed in unicode.h. */
+/* Alphabetic is L, Nl, the circled letters, and marks. The circled letters are in category So, but
+ * have the property Other_Alphabetic. The differences between the engines are listed in
+ * unicode.h. */
 int unicode_word(enum unicode_word which, char_set *ret)
 {
     static const uint32_t LATIN_1[] = {0xB2, 0xB4, 0xB9, 0xBA, 0xBC, 0xBF},
