@@ -58,6 +58,9 @@ def test_round_trip(folder):
     pyunitok(folder, "detokenize", "ids", "-o", "b.txt")
     assert (folder / "b.txt").read_bytes() == b"the cat\nand the dog"
     assert b"--overwrite" in pyunitok(folder, "detokenize", "ids", "-o", "b.txt", code=1).stderr
+    np.array([1, 60000], "<u2").tofile(folder / "raw")
+    assert b"60000" in pyunitok(folder, "detokenize", "raw", "-m", "toy", "-o", "c.txt", code=1).stderr
+    assert not list(folder.glob("c.txt*"))
 
 
 def test_the_sample_corpus(folder):

@@ -46,7 +46,7 @@ def detokenize(tokens: str, out: str, model: Any, overwrite: bool) -> None:
     )  # fmt: skip
     tokenizer = arrays[0].tokenizer
     if not tokenizer.lossless:
-        click.echo("note: the model is lossy: the output is normalized, and unknown characters are lost", err=True)
+        click.echo("note: the model is lossy: the output lacks special tokens and unknown text, and is normalized", err=True)
     if out == "-":
         for array in arrays:
             write_documents(array, tokenizer, sys.stdout.buffer, lambda _: None)
@@ -54,7 +54,11 @@ def detokenize(tokens: str, out: str, model: Any, overwrite: bool) -> None:
         return
     partial = OutFile(partial_name(target))
     known = [array.manifest.bytes for array in arrays if array.manifest]
-    with ByteMeter("detokenizing", sum(known) if len(known) == len(arrays) else None) as meter, closing(partial):
-        for array in arrays:
-            write_documents(array, tokenizer, partial, meter.add)
-        partial.finish(target)
+    try:
+        with ByteMeter("detokenizing", sum(known) if len(known) == len(arrays) else None) as meter, closing(partial):
+            for array in arrays:
+                write_documents(array, tokenizer, partial, meter.add)
+            partial.finish(target)
+    except BaseException:
+        partial.path.unlink(missing_ok=True)  # to free space, if the disk is full
+        raise
