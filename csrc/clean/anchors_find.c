@@ -92,8 +92,9 @@ typedef struct scan {
     int64_t capacity, n;
 } scan;
 
-/* Rings of a power of two, so that an index is a mask. A window needs n + 1 prefixes, and the
- * context of an anchor 2 n - k units, so 2 n + 2 entries are enough for either. */
+/* The size of a ring is a power of two, so that a mask gives the index. A window needs n + 1
+ * prefixes, and the context of an anchor 2 n - k units, so 2 n + 2 entries are enough for
+ * either. */
 static int new_scan(scan *s)
 {
     int64_t n_ring = 4;

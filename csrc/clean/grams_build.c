@@ -261,8 +261,8 @@ static int32_t fail_units(unitok_error *error)
 }
 
 /* Appends the units of all items, and records where each item starts. A unit has at least one byte,
- * so the bytes of an item bound its units; the limit is checked before an item is read, and
- * positions fit into 32 bits. */
+ * so the bytes of an item bound its units. The limit is checked before an item is read, which keeps
+ * positions within 32 bits. */
 static int32_t add_items(unitok_grams *grams, const uint8_t *data, const int64_t *offsets,
                          int64_t n_items, int64_t *starts, unitok_error *error)
 {

@@ -165,8 +165,8 @@ INLINE void search_document(enum gram_kind kind, search *s, int64_t document)
         look_up_all(kind, s, document, last);
 }
 
-/* Searches all documents. The size of the ring is a power of two, so that an index is a mask; it is
- * the only allocation, at most 24 bytes for each of 8,192 units. */
+/* Searches all documents. The size of the ring is a power of two, so that a mask gives the index;
+ * the ring is the only allocation, at most 24 bytes for each of 8,192 units. */
 static int32_t search_all(const unitok_grams *grams, documents from, int64_t n_documents,
                           unitok_gram_hit *hits, int64_t capacity, int64_t *ret_n,
                           unitok_error *error)

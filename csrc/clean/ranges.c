@@ -21,8 +21,8 @@ typedef struct document {
     int64_t end;
 } document;
 
-/* The document that contains position `at`, which is below the end of the last document. Documents
- * may be empty; they contain no position. */
+/* The document that contains position `at`, which is below the end of the last document. An empty
+ * document contains no position. */
 static document document_at(const int64_t *ends, int64_t n_documents, int64_t at)
 {
     int64_t low = 0, high = n_documents - 1; /* the first document that ends after `at` */

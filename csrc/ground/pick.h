@@ -3,8 +3,8 @@
 
 #include "ground/cpu.h"
 
-/* Returns a if test is 0, otherwise b. For tests that processors cannot predict: compilers may turn
- * `?:` into a branch. */
+/* Returns `a` if test is 0, otherwise `b`. For tests that processors cannot predict: compilers may
+ * turn `?:` into a branch. */
 INLINE uint64_t pick(uint32_t test, uint64_t a, uint64_t b)
 {
 #if defined(UNITOK_X86) && defined(__GNUC__)

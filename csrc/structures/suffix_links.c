@@ -1,7 +1,7 @@
 /* suffix_links.c - visits the nodes of a trie in order of depth, with their suffixes
  *
  * Used by the automata of long_pieces.c, endings.c and automaton.c, each of which stores the links
- * in its own form. The pieces are needed besides the trie to enumerate its nodes. */
+ * in its own form. Enumerating the nodes requires the pieces as well as the trie. */
 
 #include "structures/suffix_links.h"
 

@@ -212,9 +212,9 @@ INLINE rows list_of(const compact *c, uint32_t symbol)
     return ret;
 }
 
-/* Blocks lo..hi-1 are all the blocks that begin within a list. The first entry with a Psi of at
- * least a given value is after the first entry of block lo - 1, and at or before that of block lo,
- * if lo is the first block that begins with such a value. */
+/* Blocks lo..hi-1 are all the blocks that begin within a list. If lo is the first block that begins
+ * with a Psi of at least a given value, the first entry with such a Psi is after the first entry of
+ * block lo - 1, and at or before that of block lo. */
 typedef struct block_range {
     int64_t lo, hi;
 } block_range;
@@ -235,12 +235,13 @@ INLINE int64_t scan_from(const compact *c, rows list, int64_t b)
     return before > list.lo ? before : list.lo;
 }
 
-/* Finds, in rows from..list.hi-1, the first row with a Psi of at least a and the first with one of at
- * least b, a <= b. Scans one block; if it does not contain the second row, another
- * search finds that row. */
+/* Finds, in rows from..list.hi-1, the first row with a Psi of at least `a` and the first with one
+ * of at least `b`, a <= b. Scans one block; if it does not contain the second row, another search
+ * finds that row. */
 static rows scan(const compact *c, rows list, int64_t from, uint64_t a, uint64_t b);
 
-/* Makes one step of the binary search for the first block that begins with a Psi of at least a. */
+/* Makes one step of the binary search for the first block that begins with a Psi of at least
+ * `a`. */
 INLINE void narrow(const compact *c, block_range *io, uint64_t a)
 {
     int64_t mid = io->lo + (io->hi - io->lo) / 2;
@@ -248,7 +249,7 @@ INLINE void narrow(const compact *c, block_range *io, uint64_t a)
     else io->hi = mid;
 }
 
-/* The rows of a list whose Psi is at least a and below b. */
+/* The rows of a list whose Psi is at least `a` and below `b`. */
 static rows list_between(const compact *c, rows list, uint64_t a, uint64_t b)
 {
     block_range in = blocks_within(c, list);
@@ -291,7 +292,7 @@ static rows scan(const compact *c, rows list, int64_t from, uint64_t a, uint64_t
     v = skip_below(&g, v, a, &r, stop);
     rows ret = {r, r};
     if (r == stop) {
-        /* The next block begins with a Psi of at least a. */
+        /* The next block begins with a Psi of at least `a`. */
         if (a < b && stop < list.hi && block_first(c, block + 1) < b) {
             rows rest = {stop, list.hi};
             ret.hi = list_between(c, rest, b, b).lo;

@@ -163,8 +163,8 @@ int32_t unitok_finder_new(const uint8_t *data, const int64_t *offsets, const int
 
 /* ------------------------------------------------------------------------------- Searching ---- */
 
-/* Returns a bit for each of text[0..63] at which a token may begin; reads text[0..64]. Usually
- * there is none, so the bytes of `hits` are converted to bits only if one is set. */
+/* Returns a mask of the positions in text[0..63] at which a token may begin; reads text[0..64].
+ * Usually there is none, so the bytes of `hits` are converted to bits only if one is set. */
 INLINE uint64_t candidates(const unitok_finder *f, const uint8_t *text)
 {
     uint8_t hits[BLOCK_BYTES] = {0};

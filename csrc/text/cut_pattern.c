@@ -37,7 +37,7 @@ static int sets_meet(const class_set *a, const class_set *b)
 
 /* ---------------------------------------------------------------------------- One position ---- */
 
-/* The index of the bit for two characters at one side of an unmerged piece: `outer` is its first or
+/* The index of the bit for two characters at one end of an unmerged piece: `outer` is its first or
  * last character, `inner` the adjacent one, or NOTHING if only `outer` is compared.
  *
  *     piece      し な い        FIRST: outer し, inner な        LAST: outer い, inner な

@@ -23,8 +23,8 @@ INLINE uint64_t mask_8(uint64_t word, int shift)
 
 /* Adds the masks of eight bytes, whose first is bit k. The tests for leads and continuation bytes
  * use the high bits of the word shifted by one to three: bit 7 of a byte is set in `two` if bits 7
- * and 6 are, in `three` if bit 5 is set as well, and in three & word << 3 if bit 4 is. Bits that
- * are shifted in from the byte below reach bit 2 at most. */
+ * and 6 are set, in `three` if bit 5 is set as well, and in `three & word << 3` if bit 4 is set
+ * too. Bits that are shifted in from the byte below reach bit 2 at most. */
 INLINE void look_at_word(const plain_tables *t, const uint8_t *p, int k, masks *m, high_masks *h)
 {
     const uint8_t *kinds = t->kinds;
