@@ -10,7 +10,7 @@
  * with the separators between their words. Rings hold the units that a window or a context still
  * needs, so that a document is read once:
  *
- *     prefixes[i]    hash of units 0..i-1, each with what separates it from the next unit
+ *     prefixes[i]    hash of units 0..i-1, each with the separator after it
  *     lasts[i]       hash of unit i alone
  *     grams[i]       hash of the k-gram that begins with unit i
  *     bounds[i]      where unit i begins and ends

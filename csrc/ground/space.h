@@ -19,7 +19,7 @@ INLINE int space_symbol_begins(const uint8_t *text, int64_t n_bytes)
            text[2] == space_symbol[2];
 }
 
-/* Copies text, replacing each U+2581 by one SPACE_BYTE, and returns the new size. `out` may be
+/* Copies text, replacing each U+2581 with one SPACE_BYTE, and returns the new size. `out` may be
  * `text` itself, or NULL to measure. */
 static inline int64_t space_symbols_close(const uint8_t *text, int64_t n_bytes, uint8_t *out)
 {

@@ -29,8 +29,8 @@ INLINE uint64_t ones_by_byte(uint64_t v)
     return (v + (v >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
 }
 
-/* The position of the k-th 1 bit of v, counted from 0; v must have more than k 1 bits. Uses no
- * special processor instructions: the sums over bytes lead to the byte.
+/* The position of the k-th set bit of v, counted from 0; v must have at least k + 1 set bits. Uses
+ * no special processor instructions: the sums over bytes identify the byte.
  *
  *     v         00000101 … 11000000 00000011         bytes, the lowest one on the right
  *     ones             2 …        2        2

@@ -68,7 +68,7 @@ int32_t unitok_words_narrow(const uint32_t *words, const uint32_t *sa, int64_t n
  *     place 1      0   0   1    0   1              both can end a match; the first is shortest
  *
  * A greedy choice of the nearest word for each place would miss matches, since a later place may
- * need a farther one. Takes O(places * span * gap) in the worst case, all of them bounded by
+ * need a farther one. Takes O(places * span * gap) in the worst case; all three are bounded by
  * constants. */
 static int32_t shortest(const uint32_t *words, int32_t n, const unitok_words_query *query)
 {

@@ -167,7 +167,7 @@ static int merge_rows(row *rows, int n, uint32_t *costs, int plane, int32_t flag
     return n;
 }
 
-/* Rectangle k is bit k: of its first bytes in left[], and of its second bytes in right[]. */
+/* Rectangle k is bit k of left[] for its first bytes, and bit k of right[] for its second bytes. */
 static void write_plane(cut_table *t, int plane, const row *rows, int n)
 {
     for (int k = 0; k < n; k++) {
