@@ -94,6 +94,8 @@ static const char *check_cuts(const cut_table *cuts, int64_t *position)
 {
     for (*position = 0; *position < (int64_t)sizeof cuts->pair; ++*position)
         if (cuts->pair[*position] > CUT_NEVER) return "the code of a pair of bytes is invalid";
+    *position = (int64_t)offsetof(cut_table, kind_before) + FLAGS_AT;
+    if (cuts->kind_before[FLAGS_AT] > CUTS_NEWLINES) return "the flags of the cuts are invalid";
     return NULL;
 }
 

@@ -244,7 +244,7 @@ static void build_kinds(cut_table *t)
 /* Applies the flags, after all pieces have been entered. */
 static void force(cut_table *t, int32_t flags)
 {
-    t->kind_before[AFTER_NEWLINE_AT] = (flags & CUT_AFTER_NEWLINE) != 0;
+    t->kind_before[FLAGS_AT] = flags & CUT_AFTER_NEWLINE ? CUTS_NEWLINES : 0;
     for (int a = 0; a < 256; a++) {
         for (int b = 0; b < 256 && flags & CUT_NOWHERE_ELSE; b++) t->pair[a << 8 | b] = CUT_NEVER;
         if (flags & CUT_BEFORE_SPACE) t->pair[a << 8 | ' '] = CUT_HERE;
@@ -295,6 +295,9 @@ int cut_build_pattern(cut_pieces pieces, cut_pieces unmerged, const pattern *pat
     int32_t n_windows[256];
     mark_pieces(&cuts->table, pieces.data, pieces.offsets, pieces.n, n_windows);
     cut_apply_pattern(pieces, unmerged, pattern, cuts);
+    cuts->table.kind_before[FLAGS_AT] =
+        (uint8_t)((pattern->context & PATTERN_BLANKS ? CUTS_BLANKS : 0) |
+                  (pattern->context & PATTERN_MARKS ? CUTS_MARKS : 0));
     return finish(&cuts->table, 0, n_windows, 0xE0);
 }
 
@@ -307,10 +310,13 @@ static int64_t cut_scan_portable(const cut_table *t, const uint8_t *text, int64_
                                  uint16_t *cuts)
 {
     int64_t n = 0;
+    int has_context = (t->kind_before[FLAGS_AT] & (CUTS_BLANKS | CUTS_MARKS)) != 0;
     for (int64_t i = 1; i < n_bytes; i++) {
         /* always written, but counted only if it is a cut, so there is no branch to mispredict */
         cuts[n] = (uint16_t)i;
-        n += i < 3 ? !joined(t, text, i, n_bytes) : !joined_inside(t, text, i, n_bytes);
+        int is_cut = i < 3 ? !joined(t, text, i, n_bytes) : !joined_inside(t, text, i, n_bytes);
+        if (has_context) is_cut |= is_cut_by_context(t, text, i, n_bytes);
+        n += is_cut;
     }
     return n;
 }

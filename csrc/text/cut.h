@@ -33,9 +33,9 @@
  * A pre-tokenizer pattern (pattern.h) can both add and prevent cuts. Between two characters there is a cut for any
  * vocabulary if a piece of the pattern always ends there (PATTERN_CUT), and no cut if dividing the text there may
  * change the pieces (PATTERN_BOUND). Otherwise (PATTERN_FREE) the layers above decide. For ASCII pairs this is settled
- * when the table is built. A byte >= 0x80 occurs in many characters; if the pattern treats these
- * differently, CUT_CLASSES is added to the pair's code, and the classes of the two characters
- * decide.
+ * when the table is built, except that three bytes can also prove a cut (enum pattern_context). A byte >= 0x80 occurs
+ * in many characters; if the pattern treats these differently, CUT_CLASSES is added to the pair's code, and the classes
+ * of the two characters decide.
  */
 #pragma once
 
@@ -62,8 +62,13 @@ enum {
     KIND_HYPHEN,
     N_KINDS
 };
-/* the entry of kind_before that no kind uses; 1 with CUT_AFTER_NEWLINE */
-#define AFTER_NEWLINE_AT 7
+/* the entry of kind_before that no kind uses */
+#define FLAGS_AT 7
+enum {
+    CUTS_NEWLINES = 1, /* CUT_AFTER_NEWLINE */
+    CUTS_BLANKS = 2,   /* PATTERN_BLANKS */
+    CUTS_MARKS = 4     /* PATTERN_MARKS */
+};
 
 #define CUT_WINDOW_BITS 19
 #define CUT_EDGES 4096
@@ -182,10 +187,24 @@ INLINE int joined_by_pieces(const cut_table *table, int code, const uint8_t *tex
 int joined_by_classes(const cut_pattern *cuts, int code, const uint8_t *text, int64_t i,
                       int64_t n_bytes);
 
+/* Whether the pattern ends a piece at position i because of three bytes (pattern.h). The scans for
+ * SSE2 and NEON leave these cuts out. */
+INLINE int is_cut_by_context(const cut_table *table, const uint8_t *text, int64_t i,
+                             int64_t n_bytes)
+{
+    int flags = table->kind_before[FLAGS_AT];
+    if (flags & CUTS_BLANKS && i + 1 < n_bytes && text[i - 1] < 0x80 && is_blank(text[i]) &&
+        is_visible(text[i + 1]))
+        return 1;
+    return flags & CUTS_MARKS && i > 1 && is_letter(text[i]) && is_mark(text[i - 1]) &&
+           (text[i - 2] == ' ' || is_mark(text[i - 2]));
+}
+
 /* Returns whether position i of text[0..n_bytes-1] is joined, 0 < i < n_bytes. */
 INLINE int joined(const cut_table *table, const uint8_t *text, int64_t i, int64_t n_bytes)
 {
     uint8_t code = table->pair[text[i - 1] << 8 | text[i]];
+    if (code == CUT_NEVER && is_cut_by_context(table, text, i, n_bytes)) return 0;
     if (UNLIKELY(code & CUT_CLASSES))
         return joined_by_classes((const cut_pattern *)table, code & ~CUT_CLASSES, text, i, n_bytes);
     return joined_by_pieces(table, code, text, i, n_bytes);

@@ -26,6 +26,29 @@ INLINE uint64_t cut_bits(const cut_table *t, const uint8_t *text, int64_t i, int
     return bits;
 }
 
+/* The marks (is_mark), and the marks and spaces, of the block before the current one. */
+typedef struct marks_before {
+    uint64_t marks, open;
+} marks_before;
+
+/* The block before the first consists of one byte. */
+INLINE marks_before marks_of_first(uint8_t byte)
+{
+    marks_before first = {(uint64_t)is_mark(byte) << 63, (uint64_t)(is_mark(byte) || byte == ' ')
+                                                             << 63};
+    return first;
+}
+
+/* The cuts of CUTS_MARKS in a block with these bytes. */
+INLINE uint64_t mark_cuts(marks_before *before, uint64_t letters, uint64_t marks, uint64_t spaces)
+{
+    uint64_t open = marks | spaces;
+    uint64_t cuts = letters & (marks << 1 | before->marks >> 63) & (open << 2 | before->open >> 62);
+    before->marks = marks;
+    before->open = open;
+    return cuts;
+}
+
 /* Writes i + k to cuts for every bit k that is set, and returns their number. Positions are written
  * in rounds of eight: most words need the same number of rounds, so the branch is predicted. Up to
  * 7 excess positions are written after the last. */

@@ -68,7 +68,7 @@ int64_t cut_scan_sse2(const cut_table *t, const uint8_t *text, int64_t n_bytes, 
         before[k] = _mm_set1_epi8((char)(t->kind_before[k] ^ base_before));
     }
     __m128i newline = _mm_set1_epi8('\n'),
-            forced = _mm_set1_epi8((char)-t->kind_before[AFTER_NEWLINE_AT]);
+            forced = _mm_set1_epi8((char)-(t->kind_before[FLAGS_AT] & CUTS_NEWLINES));
     uint16_t *out = cuts;
     for (int64_t i = 1; i < n_bytes; i += 64) {
         uint64_t bits = 0, high = 0, continued = 0;
@@ -111,6 +111,47 @@ TARGET("avx2,bmi,bmi2,popcnt") INLINE __m256i look_up_avx2(__m256i x, const __m2
     return r;
 }
 
+/* The bytes in first..last, both ASCII. */
+TARGET("avx2,bmi,bmi2,popcnt") INLINE __m256i in_range_avx2(__m256i x, char first, char last)
+{
+    return _mm256_and_si256(_mm256_cmpgt_epi8(x, _mm256_set1_epi8((char)(first - 1))),
+                            _mm256_cmpgt_epi8(_mm256_set1_epi8((char)(last + 1)), x));
+}
+
+TARGET("avx2,bmi,bmi2,popcnt") INLINE uint64_t bits_avx2(__m256i low, __m256i high)
+{
+    return (uint32_t)_mm256_movemask_epi8(low) | (uint64_t)(uint32_t)_mm256_movemask_epi8(high)
+                                                     << 32;
+}
+
+/* The cuts of is_cut_by_context in the block text[i..i + 63]. */
+TARGET("avx2,bmi,bmi2,popcnt")
+INLINE uint64_t context_cuts_avx2(int flags, marks_before *before, const uint8_t *text, int64_t i,
+                                  int64_t n_bytes)
+{
+    __m256i blanks[2], next[2], ascii[2], letters[2], marks[2], spaces[2];
+    for (int k = 0; k < 2; k++) {
+        const uint8_t *at = text + i + k * 32;
+        __m256i x = _mm256_loadu_si256((const __m256i *)at), space = _mm256_set1_epi8(' ');
+        spaces[k] = _mm256_cmpeq_epi8(x, space);
+        blanks[k] = _mm256_or_si256(spaces[k], _mm256_cmpeq_epi8(x, _mm256_set1_epi8('\t')));
+        next[k] = _mm256_cmpgt_epi8(_mm256_loadu_si256((const __m256i *)(at + 1)), space);
+        ascii[k] = _mm256_cmpgt_epi8(_mm256_loadu_si256((const __m256i *)(at - 1)),
+                                     _mm256_set1_epi8(-1));
+        letters[k] = in_range_avx2(_mm256_or_si256(x, space), 'a', 'z');
+        marks[k] = _mm256_andnot_si256(_mm256_or_si256(letters[k], in_range_avx2(x, '/', '9')),
+                                       _mm256_cmpgt_epi8(x, space));
+    }
+    uint64_t cuts = 0;
+    if (flags & CUTS_BLANKS)
+        cuts = bits_avx2(blanks[0], blanks[1]) & bits_avx2(next[0], next[1]) &
+               bits_avx2(ascii[0], ascii[1]) & low_bits(n_bytes - 1 - i);
+    if (flags & CUTS_MARKS)
+        cuts |= mark_cuts(before, bits_avx2(letters[0], letters[1]), bits_avx2(marks[0], marks[1]),
+                          bits_avx2(spaces[0], spaces[1]));
+    return cuts & low_bits(n_bytes - i);
+}
+
 /* As in the scan for NEON, plane 0 decides between two ASCII bytes, and the exact check decides
  * everywhere else. */
 TARGET("avx2,bmi,bmi2,popcnt")
@@ -123,6 +164,8 @@ int64_t cut_scan_avx2(const cut_table *t, const uint8_t *text, int64_t n_bytes, 
         right[k] = _mm256_broadcastsi128_si256(
             _mm_loadu_si128((const __m128i *)(t->right[0] + k * 16)));
     }
+    int flags = t->kind_before[FLAGS_AT] & (CUTS_BLANKS | CUTS_MARKS);
+    marks_before before = marks_of_first(text[0]);
     uint16_t *out = cuts;
     for (int64_t i = 1; i < n_bytes; i += 64) {
         uint64_t bits = 0, high = 0, continued = 0;
@@ -138,6 +181,7 @@ int64_t cut_scan_avx2(const cut_table *t, const uint8_t *text, int64_t n_bytes, 
         }
         bits &= low_bits(n_bytes - i);
         if (high) bits = (bits & ~high) | cut_bits(t, text, i, n_bytes, high & ~continued);
+        if (flags) bits |= context_cuts_avx2(flags, &before, text, i, n_bytes);
         out += write_positions(bits, i, out);
     }
     return out - cuts;
@@ -219,6 +263,28 @@ INLINE uint64_t window_cuts_avx512(const cut_table *t, const uint8_t *text, int6
     return _pdep_u64(apart, candidates);
 }
 
+/* The cuts of CUTS_BLANKS at text[i..i + 63] = x. */
+TARGET(AVX512)
+INLINE uint64_t blank_cuts_avx512(const uint8_t *text, int64_t i, int64_t n_bytes, __m512i x,
+                                  uint64_t prev_high)
+{
+    __m512i next = _mm512_loadu_si512(text + i + 1), space = _mm512_set1_epi8(' ');
+    uint64_t blank = _mm512_cmpeq_epi8_mask(x, space) |
+                     _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8('\t'));
+    return blank & ~prev_high & _mm512_cmpgt_epi8_mask(next, space) & low_bits(n_bytes - 1 - i);
+}
+
+TARGET(AVX512) INLINE uint64_t mark_cuts_avx512(marks_before *before, __m512i x)
+{
+    __m512i space = _mm512_set1_epi8(' '), lower = _mm512_or_si512(x, space);
+    uint64_t letters = _mm512_cmplt_epu8_mask(_mm512_sub_epi8(lower, _mm512_set1_epi8('a')),
+                                              _mm512_set1_epi8(26)),
+             others = _mm512_cmplt_epu8_mask(_mm512_sub_epi8(x, _mm512_set1_epi8('/')),
+                                             _mm512_set1_epi8(11)),
+             marks = _mm512_cmpgt_epi8_mask(x, space) & ~(letters | others);
+    return mark_cuts(before, letters, marks, _mm512_cmpeq_epi8_mask(x, space));
+}
+
 /* Both planes are looked up here, so non-ASCII text needs the exact check only where `look`
  * requests one; windows are checked eight at a time. */
 TARGET(AVX512)
@@ -234,6 +300,9 @@ int64_t cut_scan_avx512(const cut_table *t, const uint8_t *text, int64_t n_bytes
     for (int k = 0; k < 64; k++) iota[k] = (uint8_t)k;
     __m512i numbers = _mm512_loadu_si512(iota), pair_asked = _mm512_set1_epi8(LOOK_PAIR),
             ascii_asked = _mm512_set1_epi8(LOOK_ASCII);
+    int cuts_blanks = t->kind_before[FLAGS_AT] & CUTS_BLANKS,
+        cuts_marks = t->kind_before[FLAGS_AT] & CUTS_MARKS;
+    marks_before before = marks_of_first(text[0]);
     uint16_t *out = cuts;
     for (int64_t i = 1; i < n_bytes; i += 64) {
         __m512i x = _mm512_loadu_si512(text + i), prev = _mm512_loadu_si512(text + i - 1);
@@ -258,6 +327,8 @@ int64_t cut_scan_avx512(const cut_table *t, const uint8_t *text, int64_t n_bytes
             if (by_window) joins &= ~window_cuts_avx512(t, text, i, numbers, by_window);
             if (by_pair) joins &= ~cut_bits(t, text, i, n_bytes, by_pair);
         }
+        if (cuts_blanks) joins &= ~blank_cuts_avx512(text, i, n_bytes, x, prev_high);
+        if (cuts_marks) joins &= ~mark_cuts_avx512(&before, x);
         out += write_positions_avx512(~joins & low_bits(n_bytes - i), i, numbers, out);
     }
     return out - cuts;

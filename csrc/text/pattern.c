@@ -29,16 +29,19 @@ static int64_t find_match(const pattern *p, const pattern_automaton *a, const ui
 {
     int64_t at = begin, match = -1;
     int32_t state = STATE_START;
-    while (state != STATE_DEAD && at < end) {
+    const uint16_t *row = a->next + STATE_START * a->n_columns;
+    while (at < end) {
         int length;
         uint8_t class = read_class(p, text + at, end - at, &length);
-        uint16_t cell = a->next[state * a->n_columns + class];
+        uint16_t cell = row[class];
         if (cell & CELL_MATCH) match = at;
-        state = cell & CELL_STATE;
         at += length;
+        if ((cell & CELL_STATE) == state) continue;
+        state = cell & CELL_STATE;
+        if (state == STATE_DEAD) return match;
+        row = a->next + state * a->n_columns;
     }
-    if (state != STATE_DEAD && a->next[(state + 1) * a->n_columns - 1] & CELL_MATCH) match = end;
-    return match;
+    return row[a->n_columns - 1] & CELL_MATCH ? end : match;
 }
 
 /* Like find_match, but stops where an earlier attempt was in the loop state and failed. What an

@@ -41,10 +41,32 @@ typedef struct pattern_automaton {
 #define CELL_MATCH 0x8000
 #define CELL_STATE 0x7FFF
 
+/* Borders of a pattern between ASCII bytes that depend on three bytes. Like PATTERN_CUT, each holds
+ * for every text:
+ *
+ *     x;\n   | if (a)      PATTERN_BLANKS    before a blank that a visible byte follows
+ *     x = ("|a", b)        PATTERN_MARKS     before a letter after a mark that does not begin a
+ *                                            piece, because it follows a space or another mark
+ *
+ * Between two ASCII bytes, PATTERN_BLANKS holds whatever the byte before the blank is. Without these
+ * rules, `if` and every indentation before it would form different segments. */
+enum pattern_context { PATTERN_BLANKS = 1, PATTERN_MARKS = 2 };
+
+INLINE int is_blank(uint8_t byte) { return byte == ' ' || byte == '\t'; }
+INLINE int is_visible(uint8_t byte) { return byte > ' ' && byte < 0x80; }
+INLINE int is_letter(uint8_t byte) { return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z'; }
+
+/* The slash is left out because some patterns let it follow punctuation and newlines. */
+INLINE int is_mark(uint8_t byte)
+{
+    return is_visible(byte) && !is_letter(byte) && !(byte >= '/' && byte <= '9');
+}
+
 typedef struct unitok_pattern {
     pattern_classes classes;
     int32_t n_levels;
     pattern_automaton levels[PATTERN_LEVELS_MAX];
+    int32_t context;  /* of enum pattern_context */
     uint8_t *between; /* [before * classes.n + after]: of enum pattern_border */
 } pattern;
 

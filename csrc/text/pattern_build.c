@@ -88,6 +88,7 @@ static int compile_level(pattern_build *b, const pattern_program *program, int i
     /* A later level matters only at borders for which the earlier levels give PATTERN_FREE. */
     for (int32_t k = 0; ok && k < n_classes * n_classes; k++)
         if (b->item == 0 || p->between[k] == PATTERN_FREE) p->between[k] = between[k];
+    if (ok && b->item == 0) ok = pattern_find_context(b, p);
     mem_free(between);
     return ok;
 }

@@ -155,5 +155,7 @@ int pattern_find_failing(pattern_build *b, const pattern_automaton *a, uint8_t *
 int pattern_check_total(pattern_build *b, const pattern_automaton *a);
 /* Sets a->loop. Rejects automata that take quadratic time on some texts. */
 int pattern_check_linear(pattern_build *b, pattern_automaton *a);
+/* Fills p->context from the first level, whose borders are in p->between. */
+int pattern_find_context(pattern_build *b, pattern *p);
 /* Fills between[before * n_classes + after] with the enum pattern_border of this level. */
 int pattern_find_cuts(pattern_build *b, const pattern_automaton *a, uint8_t *between);

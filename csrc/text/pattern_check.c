@@ -141,3 +141,96 @@ int pattern_find_cuts(pattern_build *b, const pattern_automaton *a, uint8_t *bet
     mem_free(can_fail);
     return ok;
 }
+
+/* ---------------------------------------------------------------------------- Three bytes ---- */
+
+/* Whether an attempt that is in state s after `first` ends or fails between `first` and `second`,
+ * although it reads on until `third`. */
+static int ends_early(const pattern_automaton *a, int32_t s, int32_t second, int32_t third)
+{
+    uint16_t cell = cell_at(a, s, second), next = cell_at(a, state_of(cell), third);
+    if (is_match(cell) != at_end(a, s)) return 0;
+    return state_of(cell) == STATE_DEAD || next == STATE_DEAD;
+}
+
+/* Whether an attempt that is in state s after `first` never ends between `first` and `second`, but
+ * ends or fails before `third`. */
+static int ends_late(const pattern_automaton *a, int32_t s, int32_t second, int32_t third)
+{
+    uint16_t cell = cell_at(a, s, second), next = cell_at(a, state_of(cell), third);
+    if (state_of(cell) == STATE_DEAD) return !is_match(cell);
+    return state_of(next) == STATE_DEAD && is_match(next) == at_end(a, state_of(cell)) &&
+           (is_match(next) || !is_match(cell));
+}
+
+/* Whether a piece always ends before the last of these characters (is_late) or before the second.
+ * states[0..n-1] are those after the first. An attempt that begins at the first character must end at
+ * the border, so the character is never part of a gap. */
+static int ends_between(const pattern_automaton *a, const int32_t *states, int32_t n,
+                        const uint8_t classes[3], int is_late)
+{
+    int32_t first = state_of(cell_at(a, STATE_START, classes[0]));
+    uint16_t second = cell_at(a, first, classes[1]),
+             third = cell_at(a, state_of(second), classes[2]);
+    if (!is_match(is_late ? third : second)) return 0;
+    for (int32_t i = 0; i < n; i++)
+        if (!(is_late ? ends_late : ends_early)(a, states[i], classes[1], classes[2])) return 0;
+    return 1;
+}
+
+/* A set of ASCII bytes as a list of their classes. */
+typedef struct class_list {
+    int32_t n;
+    uint8_t classes[128];
+} class_list;
+
+static void list_class(class_list *list, const pattern *p, uint32_t byte)
+{
+    uint8_t class = pattern_class_of(p, byte);
+    if (!memchr(list->classes, class, (size_t)list->n)) list->classes[list->n++] = class;
+}
+
+/* Whether ends_between() holds for all three characters of these classes. */
+static int proves(pattern_build *b, const pattern_automaton *a, const class_list lists[3],
+                  int is_late, int *ret)
+{
+    uint8_t *is_seen = mem_alloc((size_t)a->n_states);
+    int32_t *states = mem_alloc((size_t)a->n_states * sizeof *states);
+    int32_t n_pairs = lists[1].n * lists[2].n;
+    int ok = (is_seen && states) || pattern_no_memory(b);
+    *ret = 1;
+    for (int32_t i = 0; ok && *ret && i < lists[0].n; i++) {
+        int32_t n = states_after(a, lists[0].classes[i], is_seen, states);
+        ok = pattern_spend(b, a->n_states + (int64_t)n * n_pairs);
+        for (int32_t k = 0; ok && *ret && k < n_pairs; k++) {
+            uint8_t three[3] = {lists[0].classes[i], lists[1].classes[k / lists[2].n],
+                                lists[2].classes[k % lists[2].n]};
+            *ret = ends_between(a, states, n, three, is_late);
+        }
+    }
+    mem_free(states);
+    mem_free(is_seen);
+    return ok;
+}
+
+/* If letters can follow no mark, the pattern does not need PATTERN_MARKS. */
+int pattern_find_context(pattern_build *b, pattern *p)
+{
+    class_list blanks[3] = {{0}}, marks[3] = {{0}};
+    int has_blanks, has_marks;
+    for (uint8_t byte = 0; byte < 0x80; byte++) {
+        list_class(&blanks[0], p, byte);
+        if (is_blank(byte)) list_class(&blanks[1], p, byte);
+        if (is_visible(byte)) list_class(&blanks[2], p, byte);
+        if (is_mark(byte) || byte == ' ') list_class(&marks[0], p, byte);
+        if (is_mark(byte)) list_class(&marks[1], p, byte);
+        if (is_letter(byte)) list_class(&marks[2], p, byte);
+    }
+    if (!proves(b, &p->levels[0], blanks, 0, &has_blanks) ||
+        !proves(b, &p->levels[0], marks, 1, &has_marks))
+        return 0;
+    if (pattern_between(p, pattern_class_of(p, '('), pattern_class_of(p, 'x')) == PATTERN_CUT)
+        has_marks = 0;
+    p->context = (has_blanks ? PATTERN_BLANKS : 0) | (has_marks ? PATTERN_MARKS : 0);
+    return 1;
+}

@@ -218,6 +218,31 @@ static void test_random_patterns(void)
     guard_free(&guard);
 }
 
+/* The rules of three bytes hold for the families that need them, and not for a pattern whose pieces
+ * they would divide. test_cut.c compares the cuts with the pieces of random texts. */
+static void test_context(void)
+{
+    const struct {
+        const char *parts;
+        int32_t context;
+    } rows[] = {
+        {PATTERNS[0], PATTERN_BLANKS},
+        {PATTERNS[1], PATTERN_BLANKS | PATTERN_MARKS},
+        {PATTERNS[2], PATTERN_BLANKS | PATTERN_MARKS},
+        {PATTERNS[3], PATTERN_BLANKS | PATTERN_MARKS},
+        {PATTERNS[4], 0},
+        {"o\\s+|\\S+\0", 0},
+        {"o\\s+(?!\\S)|\\s+|[^\\s\\p{L}]?\\p{L}+|[^\\s\\p{L}]\0", PATTERN_BLANKS},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        pattern *p = NULL;
+        CHECK(
+            !pattern_new((const uint8_t *)rows[k].parts, pattern_length(rows[k].parts), &p, NULL));
+        CHECK(p->context == rows[k].context);
+        pattern_free(p);
+    }
+}
+
 int main(void)
 {
     setbuf(stdout, NULL);
@@ -226,6 +251,7 @@ int main(void)
     test_borders();
     test_memory();
     test_random_patterns();
+    test_context();
     CHECK(alloc_live_blocks == 0);
     puts("ok");
     return 0;
