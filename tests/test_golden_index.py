@@ -3,6 +3,7 @@
     arrays        suffix arrays of tests/golden/run/whole/ids, with --left, --words and --fields n
     compact       a compact index of the same token file, which it contains
     wide          the same text as uint32 ids, with smaller blocks, and with samples at smaller distances
+    old           a shard of a compact index of version 1, which is refused
     answers.json  the answers of all three; words and fields are only in the first
 
 The files of an index are compressed with xz. `PYTHONPATH=.:tests python tests/test_golden_index.py` recreates the
@@ -24,6 +25,7 @@ import numpy as np
 import pytest
 import xxhash
 
+from pyunitok.errors import OutputError
 from pyunitok.index import search
 from pyunitok.index.build import build_index
 from pyunitok.index.field_build import add_fields
@@ -119,6 +121,13 @@ def test_an_index_is_read(folder: Path, kind: str) -> None:
     assert answers(path) == {name: expected[name] for name in expected if name not in ONLY_ARRAYS or kind == "arrays"}
 
 
+def test_an_old_version_is_refused(folder: Path) -> None:
+    path = unpacked("compact") / "00000.compact"
+    path.write_bytes(lzma.decompress((GOLDEN / "old/00000.compact.xz").read_bytes()))
+    with pytest.raises(OutputError, match="build the index again"):
+        open_shards(path.parent, model="model.utk")
+
+
 def test_threads_give_the_same_answers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = unpacked("compact")
     expected, queries = answers(path), [text.encode() for text in TEXTS]
@@ -147,8 +156,8 @@ def contents(path: Path) -> dict[str, bytes]:
 
 def make() -> None:
     """Recreate the folder."""
-    shutil.rmtree(GOLDEN, ignore_errors=True)
     for kind in KINDS:
+        shutil.rmtree(GOLDEN / kind, ignore_errors=True)
         with tempfile.TemporaryDirectory() as name:
             shutil.copytree(RUN, Path(name) / "run")
             os.chdir(Path(name) / "run")

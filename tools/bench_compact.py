@@ -15,7 +15,7 @@ from bench_search import indexed, phrases, timed
 from bench_texts import documents, english, mixed, names, random_slices, read
 from bench_timing import Bench, Report, at_least, at_most, benchmark, fail, pin_to_one_core, ratio
 
-from pyunitok.index.compact import CompactShard, offsets_of
+from pyunitok.index.compact import CompactShard
 from pyunitok.index.opened import Index, open_index
 from pyunitok.index.suffix import suffix_array
 
@@ -128,12 +128,11 @@ def measure_disk(report: Report, index: Index, texts: list[bytes]) -> None:
         hits = index.find(text, PAGE_HITS)
         return [hits.total, *index.context_batch(hits, 40, 40)]
 
-    calls: dict[str, tuple[Callable[[bytes], object], bool, int | None]] = {
-        "count": (index.count, False, COUNT_MS), "count, directories in memory": (index.count, True, None),
-        "page of hits": (page, False, PAGE_MS),
+    calls: dict[str, tuple[Callable[[bytes], object], int]] = {
+        "count": (index.count, COUNT_MS), "page of hits": (page, PAGE_MS),
     }  # fmt: skip
-    for what, (call, has_directories, most) in calls.items():
-        rows = [_from_disk(index, mapped, call, text, has_directories=has_directories) for text in texts]
+    for what, (call, most) in calls.items():
+        rows = [_from_disk(mapped, call, text) for text in texts]
         cold, cpu, warm, pages = np.array(rows).T
         report.add(
             what=what, tokens=index.n_tokens, shards=len(index.shards), median_ms=float(np.median(cold)),
@@ -144,32 +143,20 @@ def measure_disk(report: Report, index: Index, texts: list[bytes]) -> None:
 
 
 def _from_disk(
-    index: Index, mapped: list[Mapping], call: Callable[[bytes], object], text: bytes, *, has_directories: bool
+    mapped: list[Mapping], call: Callable[[bytes], object], text: bytes
 ) -> tuple[float, float, float, float]:
     """The ms of a call that reads from disk, its processor time, its ms in memory, and the number of pages read."""
     expected = call(text)
     evict(mapped)
     if pages_in_memory(mapped):
         raise fail("the system keeps pages of the index in memory")
-    if has_directories:
-        _read_directories(index, mapped)
-    before, started, cpu = pages_in_memory(mapped), time.perf_counter(), time.process_time()
+    started, cpu = time.perf_counter(), time.process_time()
     found = call(text)
     cold, cpu = time.perf_counter() - started, time.process_time() - cpu
-    pages, started = pages_in_memory(mapped) - before, time.perf_counter()
+    pages, started = pages_in_memory(mapped), time.perf_counter()
     if not expected == found == call(text):
         raise fail(f"{text!r}: the answer changes when the index is read from disk")
     return 1e3 * cold, 1e3 * cpu, 1e3 * (time.perf_counter() - started), pages
-
-
-def _read_directories(index: Index, mapped: list[Mapping]) -> None:
-    shards = [shard for shard in index.shards if isinstance(shard, CompactShard)]
-    sections = [offsets_of(shard.compact.image) for shard in shards]
-    index.prefetch(sum(offsets[2] - offsets[1] for offsets in sections))
-    n, before = pages_in_memory(mapped), -1
-    while n > before:
-        time.sleep(0.3)
-        n, before = pages_in_memory(mapped), n
 
 
 @benchmark(

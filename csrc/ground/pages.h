@@ -12,6 +12,9 @@
  * such a call; elsewhere, or if it fails, the pages stay as they are. */
 void pages_prefer_huge(void *p, int64_t n_bytes);
 
+/* Linux requests no more pages at once than its read-ahead size, 128 KB by default. */
+#define PAGES_AT_ONCE ((size_t)128 << 10)
+
 /* Requests that the pages of p[0..n_bytes-1], part of a mapped file, be read from disk while the caller
  * does something else. Takes about a microsecond if the pages are already in memory. */
 void pages_read_ahead(const void *p, int64_t n_bytes);

@@ -27,7 +27,8 @@ int compact_lay_out(const compact_footer *f, compact_layout *ret)
     int64_t n = (int64_t)f->n, s = f->locate_every, e = f->extract_every;
     memset(ret, 0, sizeof *ret);
     ret->n_blocks = (n + f->block - 1) / f->block;
-    ret->bytes[SECTION_BLOCKS] = 8 * (ret->n_blocks + 1);
+    ret->n_bundles = (ret->n_blocks + BUNDLE_BLOCKS - 1) / BUNDLE_BLOCKS;
+    ret->bytes[SECTION_DIRECTORY] = 8 * (ret->n_bundles + 1);
     ret->bytes[SECTION_FIRST] = 4 * ((int64_t)f->n_symbols + 1);
     if (s) {
         ret->n_samples = (n + s - 1) / s;
@@ -60,7 +61,8 @@ static const char *check_footer(const uint8_t *image, int64_t n_bytes, compact_f
     memcpy(f, image + n_bytes - sizeof *f, sizeof *f);
     if (memcmp(image, compact_magic, 8) != 0) return "this is not a compact index";
     if (load_u32(image + 8) != COMPACT_VERSION)
-        return "this release does not support this version of the compact index";
+        return "this release does not support this version of compact indexes; build the index "
+               "again";
     if (memcmp(f->magic, compact_magic, 8) != 0) return "the file is truncated";
     if (!compact_lay_out(f, layout)) return "a number in the footer is out of range";
     if (f->n ? f->first_row >= f->n : f->first_row) return "the first row is out of range";
@@ -71,10 +73,10 @@ static const char *check_footer(const uint8_t *image, int64_t n_bytes, compact_f
         uint64_t begin = f->offsets[k], end = f->offsets[k + 1];
         if (begin % 8 || end < begin || end > (uint64_t)n_bytes)
             return "the offset of a section is out of range";
-        if (k != SECTION_GAPS && end - begin != ((uint64_t)layout->bytes[k] + 7) / 8 * 8)
+        if (k != SECTION_BUNDLES && end - begin != ((uint64_t)layout->bytes[k] + 7) / 8 * 8)
             return "the size of a section does not match the footer";
     }
-    if (f->offsets[1] - f->offsets[0] > UINT32_MAX) return "the gaps are too large";
+    if (f->offsets[1] - f->offsets[0] > UINT32_MAX) return "the bundles are too large";
     if (!codes_are_complete(&f->codes, 2)) return "a code is not complete";
     return NULL;
 }
@@ -88,13 +90,19 @@ static const char *check_first(const uint32_t *first, const compact_footer *f)
     return NULL;
 }
 
-/* A search reads many of the starts, so they stay in memory even if the pages of the file do not. */
-static int copy_first(compact *c, const uint8_t *first)
+/* Every search reads the directory and the starts of the lists, so they stay in memory even if the pages
+ * of the file do not. */
+static void *copy_section(const uint8_t *image, const compact_footer *f, int section)
 {
-    size_t n_bytes = ((size_t)c->n_symbols + 1) * sizeof *c->first;
-    c->first = mem_alloc(n_bytes);
-    if (c->first) memcpy(c->first, first, n_bytes);
-    return c->first != NULL;
+    const uint8_t *from = image + f->offsets[section];
+    size_t n_bytes = (size_t)(f->offsets[section + 1] - f->offsets[section]);
+    uint8_t *ret = mem_alloc(n_bytes);
+    if (!ret) return NULL;
+    for (size_t at = 0; at < n_bytes; at += PAGES_AT_ONCE)
+        pages_read_ahead(from + at,
+                         (int64_t)(n_bytes - at < PAGES_AT_ONCE ? n_bytes - at : PAGES_AT_ONCE));
+    memcpy(ret, from, n_bytes);
+    return ret;
 }
 
 /* The table has at most 65,536 entries, and two neighbouring entries leave few symbols to
@@ -119,15 +127,14 @@ static void take_sections(compact *c, const uint8_t *image, const compact_footer
                           const compact_layout *layout)
 {
     c->n = (int64_t)f->n;
-    c->n_blocks = layout->n_blocks;
+    c->n_bundles = layout->n_bundles;
     c->n_symbols = f->n_symbols;
     c->block = (int32_t)f->block;
     c->block_shift = highest_bit(f->block);
     c->first_row = f->first_row;
     c->symbol_bytes = (int32_t)f->symbol_bytes;
-    c->gaps = image + f->offsets[SECTION_GAPS];
-    c->gaps_bytes = f->offsets[SECTION_GAPS + 1] - f->offsets[SECTION_GAPS];
-    c->blocks = image + f->offsets[SECTION_BLOCKS];
+    c->bundles = image + f->offsets[SECTION_BUNDLES];
+    c->bundles_bytes = f->offsets[SECTION_BUNDLES + 1] - f->offsets[SECTION_BUNDLES];
     c->locate_every = (int32_t)f->locate_every;
     c->locate_shift = f->locate_every ? highest_bit(f->locate_every) : 0;
     c->n_samples = layout->n_samples;
@@ -158,7 +165,9 @@ int32_t unitok_compact_open(const uint8_t *image, int64_t n_bytes, compact **ret
     if (!c) return fail_memory(error);
     take_sections(c, image, &f, &layout);
     codes_to_entries(&f.codes, &c->entries);
-    if (!copy_first(c, image + f.offsets[SECTION_FIRST]) || !open_symbols(c)) {
+    c->directory = copy_section(image, &f, SECTION_DIRECTORY);
+    c->first = copy_section(image, &f, SECTION_FIRST);
+    if (!c->directory || !c->first || !open_symbols(c)) {
         unitok_compact_free(c);
         return fail_memory(error);
     }
@@ -169,6 +178,7 @@ int32_t unitok_compact_open(const uint8_t *image, int64_t n_bytes, compact **ret
 void unitok_compact_free(compact *c)
 {
     if (!c) return;
+    mem_free(c->directory);
     mem_free(c->first);
     mem_free(c->symbols);
     mem_free(c);
@@ -184,9 +194,22 @@ void unitok_compact_get_info(const compact *c, unitok_compact_info *ret)
 
 /* ----------------------------------------------------------------------------------- lists ---- */
 
+/* Prefetches the gaps of a block before it is known where they begin: the blocks of a bundle take
+ * about the same space. */
+INLINE void prefetch_gaps(const compact *c, int64_t b)
+{
+    int64_t k = b >> BUNDLE_SHIFT, within = b & (BUNDLE_BLOCKS - 1);
+    int64_t begin = (int64_t)bundle_offset(c, k) + PLACES_BYTES,
+            end = (int64_t)bundle_offset(c, k + 1);
+    const uint8_t *guess = c->bundles + begin + (end - begin) * within / BUNDLE_BLOCKS;
+    PREFETCH(guess);
+    PREFETCH(guess + 64); /* the next cache line */
+}
+
 uint64_t compact_psi(const compact *c, int64_t r)
 {
     int64_t b = r >> c->block_shift;
+    prefetch_gaps(c, b);
     uint64_t v = block_first(c, b);
     gap_reader g = gaps_of(c, b);
     return wrapped(c, v + sum_gaps(&g, r & (c->block - 1)));
@@ -212,27 +235,64 @@ INLINE rows list_of(const compact *c, uint32_t symbol)
     return ret;
 }
 
-/* Blocks lo..hi-1 are all the blocks that begin within a list. If lo is the first block that begins
- * with a Psi of at least a given value, the first entry with such a Psi is after the first entry of
- * block lo - 1, and at or before that of block lo. */
-typedef struct block_range {
+/* Blocks or bundles lo..hi: all that contain rows of a list. A search narrows them to the last one that
+ * begins with a Psi below a given value; if there is none after the first one, to the first one. The first
+ * row with a Psi of at least this value is in it, or begins the next one. */
+typedef struct span {
     int64_t lo, hi;
-} block_range;
+} span;
 
-INLINE block_range blocks_within(const compact *c, rows list)
+INLINE span span_of(rows list, int shift)
 {
-    block_range ret = {(list.lo + c->block - 1) >> c->block_shift,
-                       ((list.hi - 1) >> c->block_shift) + 1};
-    if (ret.hi < ret.lo) ret.hi = ret.lo; /* the list begins and ends within one block */
+    span ret = {list.lo >> shift, (list.hi - 1) >> shift};
     return ret;
 }
 
-/* The row at which the scan starts. Block b is the first of the list's blocks that begins with at least
- * the wanted Psi, or the end of these blocks. */
-INLINE int64_t scan_from(const compact *c, rows list, int64_t b)
+INLINE int64_t middle(span in) { return in.hi - (in.hi - in.lo) / 2; }
+
+/* Makes one step of the binary search; `first` is the Psi that the middle one begins with. */
+INLINE void narrow(span *io, uint32_t first, uint64_t a)
 {
-    int64_t before = b > 0 ? (b - 1) << c->block_shift : 0;
-    return before > list.lo ? before : list.lo;
+    int64_t mid = middle(*io);
+    if (first < a) io->lo = mid;
+    else io->hi = mid - 1;
+}
+
+INLINE span bundles_of(const compact *c, rows list)
+{
+    return span_of(list, c->block_shift + BUNDLE_SHIFT);
+}
+
+INLINE int64_t bundle_with(const compact *c, rows list, uint64_t a)
+{
+    span in = bundles_of(c, list);
+    while (in.lo < in.hi) narrow(&in, c->directory[middle(in)].first, a);
+    return in.lo;
+}
+
+/* The list's blocks in a bundle. */
+INLINE span blocks_in(const compact *c, rows list, int64_t k)
+{
+    span ret = span_of(list, c->block_shift);
+    int64_t first = k << BUNDLE_SHIFT, last = first + BUNDLE_BLOCKS - 1;
+    if (ret.lo < first) ret.lo = first;
+    if (ret.hi > last) ret.hi = last;
+    return ret;
+}
+
+/* The row of bundle k at which the scan for a Psi of at least a starts. Counting the blocks that begin
+ * below a takes no unpredictable branch. */
+INLINE int64_t scan_from(const compact *c, rows list, int64_t k, uint64_t a)
+{
+    span in = blocks_in(c, list, k);
+    const uint8_t *place = place_of(c, bundle_offset(c, k), in.lo);
+    int64_t block = in.lo;
+    for (int64_t n = in.hi - in.lo; n > 0; n--) {
+        place += PLACE_BYTES;
+        block += place_first(place) < a;
+    }
+    int64_t row = block << c->block_shift;
+    return row > list.lo ? row : list.lo;
 }
 
 /* Finds, in rows from..list.hi-1, the first row with a Psi of at least `a` and the first with one
@@ -240,21 +300,18 @@ INLINE int64_t scan_from(const compact *c, rows list, int64_t b)
  * finds that row. */
 static rows scan(const compact *c, rows list, int64_t from, uint64_t a, uint64_t b);
 
-/* Makes one step of the binary search for the first block that begins with a Psi of at least
- * `a`. */
-INLINE void narrow(const compact *c, block_range *io, uint64_t a)
-{
-    int64_t mid = io->lo + (io->hi - io->lo) / 2;
-    if (block_first(c, mid) < a) io->lo = mid + 1;
-    else io->hi = mid;
-}
-
-/* The rows of a list whose Psi is at least `a` and below `b`. */
+/* The rows of a list whose Psi is at least a and below b. */
 static rows list_between(const compact *c, rows list, uint64_t a, uint64_t b)
 {
-    block_range in = blocks_within(c, list);
-    while (in.lo < in.hi) narrow(c, &in, a);
-    return scan(c, list, scan_from(c, list, in.lo), a, b);
+    return scan(c, list, scan_from(c, list, bundle_with(c, list, a), a), a, b);
+}
+
+/* Whether the block after this one begins with a Psi below b. */
+INLINE int next_is_below(const compact *c, int64_t block, uint64_t b)
+{
+    int64_t next = block + 1;
+    if (next & (BUNDLE_BLOCKS - 1)) return block_first(c, next) < b;
+    return c->directory[next >> BUNDLE_SHIFT].first < b;
 }
 
 /* Advances from entry *io_r, whose Psi is v, to the first one with a Psi of at least `least`, or to
@@ -291,17 +348,9 @@ static rows scan(const compact *c, rows list, int64_t from, uint64_t a, uint64_t
     r = from;
     v = skip_below(&g, v, a, &r, stop);
     rows ret = {r, r};
-    if (r == stop) {
-        /* The next block begins with a Psi of at least `a`. */
-        if (a < b && stop < list.hi && block_first(c, block + 1) < b) {
-            rows rest = {stop, list.hi};
-            ret.hi = list_between(c, rest, b, b).lo;
-        }
-        return ret;
-    }
-    skip_below(&g, v, b, &r, stop);
+    if (r < stop) skip_below(&g, v, b, &r, stop);
     ret.hi = r;
-    if (r == stop && stop < list.hi) {
+    if (r == stop && a < b && stop < list.hi && next_is_below(c, block, b)) {
         rows rest = {stop, list.hi};
         ret.hi = list_between(c, rest, b, b).lo;
     }
@@ -318,31 +367,36 @@ rows compact_before(const compact *c, uint32_t symbol, rows in)
     return list_between(c, list, (uint64_t)in.lo + 1, (uint64_t)in.hi + 1);
 }
 
+INLINE int is_empty(const compact *c, const compact_query *query)
+{
+    return compact_frequency(c, query->symbol) == 0 || query->in.lo >= query->in.hi;
+}
+
 /* As in search.c, each round prefetches for all lanes before it reads for any of them. Once the
- * blocks are known, their gaps are prefetched. The gaps of a block take about 120 bytes, and the
- * first and the last bytes are read first. */
+ * bundles are known, the places of their blocks are prefetched, and then the gaps. The gaps of a block
+ * take about 120 bytes, and the first and the last bytes are read first. */
 static void before_lanes(const compact *c, compact_query *queries, int n)
 {
-    block_range at[COMPACT_LANES];
+    span at[COMPACT_LANES];
     int n_active = n;
-    for (int i = 0; i < n; i++) at[i] = blocks_within(c, list_of(c, queries[i].symbol));
+    for (int i = 0; i < n; i++) at[i] = bundles_of(c, list_of(c, queries[i].symbol));
     while (n_active) {
         n_active = 0;
         for (int i = 0; i < n; i++)
-            if (at[i].lo < at[i].hi)
-                PREFETCH(c->blocks + 8 * (at[i].lo + (at[i].hi - at[i].lo) / 2));
+            if (at[i].lo < at[i].hi) PREFETCH(c->directory + middle(at[i]));
         for (int i = 0; i < n; i++) {
             if (at[i].lo >= at[i].hi) continue;
-            narrow(c, &at[i], (uint64_t)queries[i].in.lo + 1);
+            narrow(&at[i], c->directory[middle(at[i])].first, (uint64_t)queries[i].in.lo + 1);
             n_active += at[i].lo < at[i].hi;
         }
     }
+    for (int i = 0; i < n; i++)
+        if (!is_empty(c, &queries[i])) PREFETCH(c->bundles + bundle_offset(c, at[i].lo));
     int64_t from[COMPACT_LANES];
     for (int i = 0; i < n; i++) {
-        from[i] = scan_from(c, list_of(c, queries[i].symbol), at[i].lo);
-        PREFETCH(c->blocks + 8 * (from[i] >> c->block_shift));
-    }
-    for (int i = 0; i < n; i++) {
+        if (is_empty(c, &queries[i])) continue;
+        rows list = list_of(c, queries[i].symbol);
+        from[i] = scan_from(c, list, at[i].lo, (uint64_t)queries[i].in.lo + 1);
         gap_reader g = gaps_of(c, from[i] >> c->block_shift);
         PREFETCH(g.gaps + (g.at >> 3));
         PREFETCH(g.gaps + (g.low >> 3) - 1);
@@ -350,7 +404,7 @@ static void before_lanes(const compact *c, compact_query *queries, int n)
     for (int i = 0; i < n; i++) {
         rows list = list_of(c, queries[i].symbol), none = {0, 0};
         rows *in = &queries[i].in;
-        if (list.lo == list.hi || in->lo >= in->hi) *in = none;
+        if (is_empty(c, &queries[i])) *in = none;
         else *in = scan(c, list, from[i], (uint64_t)in->lo + 1, (uint64_t)in->hi + 1);
     }
 }
@@ -363,41 +417,20 @@ void compact_before_many(const compact *c, compact_query *queries, int64_t n)
 
 /* --------------------------------------------------------------------------------- from disk ---- */
 
-enum { DISK_PAGE = 4096, AHEAD_LANES = 256 };
-
-/* Requests the pages that before_lanes will read, for all queries at once, so that the reads
- * overlap. When at most a page of a list's blocks is left to search, all of it is requested; the
- * binary search within it then leads to the gaps. */
-static void read_ahead(const compact *c, const compact_query *queries, int n)
+INLINE void read_bundle_ahead(const compact *c, int64_t k)
 {
-    block_range at[AHEAD_LANES];
-    int n_active = n;
-    for (int i = 0; i < n; i++) at[i] = blocks_within(c, list_of(c, queries[i].symbol));
-    while (n_active) {
-        n_active = 0;
-        for (int i = 0; i < n; i++)
-            if (8 * (at[i].hi - at[i].lo) > DISK_PAGE)
-                pages_read_ahead(c->blocks + 8 * (at[i].lo + (at[i].hi - at[i].lo) / 2), 4);
-        for (int i = 0; i < n; i++) {
-            if (8 * (at[i].hi - at[i].lo) <= DISK_PAGE) continue;
-            narrow(c, &at[i], (uint64_t)queries[i].in.lo + 1);
-            n_active++;
-        }
-    }
-    for (int i = 0; i < n; i++) {
-        int64_t begin = at[i].lo > 0 ? at[i].lo - 1 : 0;
-        pages_read_ahead(c->blocks + 8 * begin, 8 * (at[i].hi + 2 - begin));
-    }
-    for (int i = 0; i < n; i++) {
-        while (at[i].lo < at[i].hi) narrow(c, &at[i], (uint64_t)queries[i].in.lo + 1);
-        int64_t from = scan_from(c, list_of(c, queries[i].symbol), at[i].lo);
-        gap_reader g = gaps_of(c, from >> c->block_shift);
-        pages_read_ahead(g.gaps + (g.at >> 3), (g.low >> 3) - (int64_t)(g.at >> 3));
-    }
+    uint64_t begin = bundle_offset(c, k), end = bundle_offset(c, k + 1);
+    pages_read_ahead(c->bundles + begin, (int64_t)end - (int64_t)begin);
 }
 
 void compact_read_ahead(const compact *c, const compact_query *queries, int64_t n)
 {
-    for (int64_t at = 0; at < n; at += AHEAD_LANES)
-        read_ahead(c, queries + at, (int)(n - at < AHEAD_LANES ? n - at : AHEAD_LANES));
+    for (int64_t i = 0; i < n; i++) {
+        if (is_empty(c, &queries[i])) continue;
+        rows list = list_of(c, queries[i].symbol);
+        int64_t a = bundle_with(c, list, (uint64_t)queries[i].in.lo + 1),
+                b = bundle_with(c, list, (uint64_t)queries[i].in.hi + 1);
+        read_bundle_ahead(c, a);
+        if (b != a) read_bundle_ahead(c, b);
+    }
 }

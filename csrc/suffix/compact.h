@@ -17,20 +17,25 @@
  * their first. Psi also serves to read the text: the list that contains a row determines its
  * symbol, and Psi leads to the next symbol.
  *
- * The lists are concatenated and divided into blocks of 64 or 128 entries:
+ * The lists are concatenated and divided into blocks of 64 or 128 entries. Eight blocks form a bundle,
+ * about a kilobyte, which begins with the places of its blocks. The directory lists the bundles and is
+ * copied to memory, so a search in a list reads one bundle from disk, usually a single page:
  *
- *     blocks[b]      | u32 Psi of the first row | u32 where its gaps begin |
- *     gaps of b      | table (4 bits) | class | class | class | ...   ... | low bits | low bits | low bits |
+ *     directory[k]   | u32 Psi of the first row | u32 offset of bundle k |
+ *     bundle k       | place 0 | ... | place 7 | u16 end | gaps of block 0 | ... | gaps of block 7 |
+ *     place          | u16 offset of the gaps in the bundle | u32 Psi of the block's first row |
+ *     gaps           | table (4 bits) | class | class | class | ...   ... | low bits | low bits | low bits |
  *                      compact_codes.h  of gap 1   2      3                  of gap 3   2          1
  *
- * A gap is the difference, modulo n + 1, from the previous entry, even if that is in the previous list.
- * Classes are read forward from the start of a block, and low bits backward from its end.
+ * Blocks that the last bundle lacks are empty. A gap is the difference, modulo n + 1, from the previous
+ * entry, even if that is in the previous list. Classes are read forward from the start of a block, and
+ * low bits backward from its end.
  *
  * The file, little-endian, every section aligned to 8 bytes:
  *
  *     0        prefix    magic 89 'U' 'T' 'C' 0D 0A 1A 0A, u32 version, zeros up to 512 bytes
- *     512      gaps      the gaps of all blocks
- *              blocks    u32 first, u32 offset in gaps: [0..n_blocks], with the end of the last block
+ *     512      bundles   one after another
+ *              directory u32 first, u32 offset: [0..n_bundles], with the end of the last bundle
  *              first     u32[n_symbols + 1]
  *              groups    u32[n_groups + 1]: samples before each group of 64 * locate_every rows
  *              upper     bits: for every locate_every rows a 1 for each sample, then a 0
@@ -44,8 +49,8 @@
  * spare bytes.
  *
  * A file may come from an untrusted source. Opening it checks the small sections, but not the
- * blocks. A damaged block causes wrong answers, but decoding never leaves the file, because it
- * reads at most COMPACT_BEHIND bytes before and COMPACT_AHEAD bytes after the gaps. The prefix and
+ * bundles. A damaged bundle causes wrong answers, but decoding never leaves the file, because it
+ * reads at most COMPACT_BEHIND bytes before and COMPACT_AHEAD bytes after the bundles. The prefix and
  * the footer are at least that large. Every row and position is checked before it is used as an
  * index. */
 #pragma once
@@ -54,11 +59,15 @@
 #include "unitok_search.h"
 
 enum {
-    COMPACT_VERSION = 1,
+    COMPACT_VERSION = 2,
     COMPACT_PREFIX_BYTES = 512,
     COMPACT_GROUP = 64, /* buckets of locate_every rows in a group */
     COMPACT_SPARE_BYTES = 8,
     COMPACT_MAX_BLOCK = 128,
+    BUNDLE_SHIFT = 3,
+    BUNDLE_BLOCKS = 1 << BUNDLE_SHIFT,
+    PLACE_BYTES = 6,
+    PLACES_BYTES = BUNDLE_BLOCKS * PLACE_BYTES + 2,
     COMPACT_LANES = 32, /* interleaved searches */
     /* 127 gaps have at most 31 low bits each, and codewords of at most CODE_BITS bits, which follow
      * the table. A load takes 8 bytes. */
@@ -67,8 +76,8 @@ enum {
 };
 
 enum compact_section {
-    SECTION_GAPS,
-    SECTION_BLOCKS,
+    SECTION_BUNDLES,
+    SECTION_DIRECTORY,
     SECTION_FIRST,
     SECTION_GROUPS,
     SECTION_UPPER,
@@ -93,10 +102,9 @@ typedef struct compact_footer {
 
 /* The sizes that follow from the footer, in bytes and in bits. */
 typedef struct compact_layout {
-    int64_t n_blocks, n_samples, n_groups, n_starts;
+    int64_t n_blocks, n_bundles, n_samples, n_groups, n_starts;
     int32_t lower_bits, sample_bits, start_bits;
-    int64_t
-        bytes[COMPACT_SECTIONS]; /* the size of each section, without padding; 0 for SECTION_GAPS */
+    int64_t bytes[COMPACT_SECTIONS]; /* of each section, without padding; 0 for SECTION_BUNDLES */
 } compact_layout;
 
 extern const uint8_t compact_magic[8];
@@ -104,20 +112,25 @@ extern const uint8_t compact_magic[8];
 /* Returns whether these numbers are within their ranges; computes the sizes of the sections. */
 int compact_lay_out(const compact_footer *f, compact_layout *ret);
 
-/* An open index. Everything but `first`, `symbols` and `entries` is in the file. */
+/* An entry of the directory. */
+typedef struct bundle {
+    uint32_t first, offset;
+} bundle;
+
+/* An open index. Everything but `directory`, `first`, `symbols` and `entries` is in the file. */
 struct unitok_compact {
-    int64_t n, n_blocks, n_symbols;
+    int64_t n, n_bundles, n_symbols;
     int32_t block, block_shift, symbol_bytes;
     int64_t first_row;
-    const uint8_t *gaps;
-    uint64_t gaps_bytes;
-    const uint8_t *blocks;
+    const uint8_t *bundles;
+    uint64_t bundles_bytes;
     int32_t locate_every, locate_shift, extract_every;
     int64_t n_samples, n_starts;
     int32_t sample_bits, start_bits;
     int64_t upper_bits;
     const uint32_t *groups;
     const uint8_t *upper, *lower, *samples, *starts;
+    bundle *directory; /* [0..n_bundles] */
     uint32_t *first;   /* [0..n_symbols] */
     uint32_t *symbols; /* [0..n >> symbol_shift]: the symbol of every 2^symbol_shift-th row */
     int32_t symbol_shift;
@@ -145,7 +158,25 @@ INLINE uint32_t packed_get(const uint8_t *p, int64_t k, int32_t bits)
 
 /* ---------------------------------------------------------------------------------- lists ---- */
 
-INLINE uint32_t block_first(const compact *c, int64_t b) { return load_u32(c->blocks + 8 * b); }
+INLINE uint64_t bundle_offset(const compact *c, int64_t k)
+{
+    uint64_t offset = c->directory[k].offset;
+    return offset < c->bundles_bytes ? offset : c->bundles_bytes;
+}
+
+/* The place of block b, in the bundle at `offset`. */
+INLINE const uint8_t *place_of(const compact *c, uint64_t offset, int64_t b)
+{
+    return c->bundles + offset + PLACE_BYTES * (b & (BUNDLE_BLOCKS - 1));
+}
+
+/* Psi of the first row of a block. */
+INLINE uint32_t place_first(const uint8_t *place) { return load_u32(place + 2); }
+
+INLINE uint32_t block_first(const compact *c, int64_t b)
+{
+    return place_first(place_of(c, bundle_offset(c, b >> BUNDLE_SHIFT), b));
+}
 
 /* A position in the gaps of a block. */
 typedef struct gap_reader {
@@ -160,11 +191,13 @@ typedef struct gap_reader {
 INLINE gap_reader gaps_of(const compact *c, int64_t b)
 {
     gap_reader ret;
-    uint64_t begin = load_u32(c->blocks + 8 * b + 4), end = load_u32(c->blocks + 8 * b + 12);
-    if (begin > c->gaps_bytes) begin = c->gaps_bytes;
-    if (end > c->gaps_bytes) end = c->gaps_bytes;
-    ret.gaps = c->gaps;
-    ret.entries = c->entries.entry[c->gaps[begin] & (CODE_TABLES - 1)];
+    uint64_t offset = bundle_offset(c, b >> BUNDLE_SHIFT);
+    const uint8_t *place = place_of(c, offset, b);
+    uint64_t begin = offset + load_u16(place), end = offset + load_u16(place + PLACE_BYTES);
+    if (begin > c->bundles_bytes) begin = c->bundles_bytes;
+    if (end > c->bundles_bytes) end = c->bundles_bytes;
+    ret.gaps = c->bundles;
+    ret.entries = c->entries.entry[c->bundles[begin] & (CODE_TABLES - 1)];
     ret.at = 8 * begin + 4;
     ret.low = (int64_t)(8 * end);
     ret.classes = ret.n_classes = 0;
@@ -261,7 +294,8 @@ typedef struct compact_query {
 /* compact_before for n queries. Their cache misses overlap. */
 void compact_before_many(const compact *c, compact_query *queries, int64_t n);
 
-/* Reads the pages that compact_before_many visits from disk, many at a time. */
+/* Requests the pages that compact_before_many will visit from disk, so that it waits for all of them at
+ * once. */
 void compact_read_ahead(const compact *c, const compact_query *queries, int64_t n);
 
 /* The position in the text of row r, 0 <= r < n; -1 if the file is damaged. Requires locate_every. */

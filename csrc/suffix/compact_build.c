@@ -14,7 +14,8 @@ enum {
     MAX_CHOSEN = 20000, /* the number of blocks sampled to choose the codes */
     /* the largest block: COMPACT_BEHIND and COMPACT_AHEAD include loads of 8 bytes, so there is also enough
      * spare memory for stores of 8 bytes */
-    MAX_BLOCK_BYTES = COMPACT_BEHIND + COMPACT_AHEAD
+    MAX_BLOCK_BYTES = COMPACT_BEHIND + COMPACT_AHEAD,
+    MAX_BUNDLE_BYTES = PLACES_BYTES + BUNDLE_BLOCKS * MAX_BLOCK_BYTES
 };
 
 /* ORs a number of `bits` bits into zeros at bit `at`. */
@@ -132,29 +133,44 @@ static int64_t encode_block(const compact_builder *b, int64_t k, uint8_t *out)
     return n_bytes;
 }
 
-/* Writes blocks until the budget is used up or `out` has no space for another block. */
-static const char *write_gaps(compact_builder *b, int64_t stop, uint8_t *out, int64_t capacity,
-                              int64_t *ret_bytes)
+/* Encodes bundle k into `out`, which must contain MAX_BUNDLE_BYTES zeros, and returns its size. */
+static int64_t encode_bundle(const compact_builder *b, int64_t k, uint8_t *out)
 {
-    while (b->at < stop && capacity - *ret_bytes >= MAX_BLOCK_BYTES) {
-        uint32_t head[2] = {b->sa[b->at * b->footer.block], (uint32_t)b->gaps_bytes};
-        if (b->gaps_bytes + MAX_BLOCK_BYTES > UINT32_MAX)
+    int64_t n_bytes = PLACES_BYTES;
+    for (int64_t i = 0; i < BUNDLE_BLOCKS; i++) {
+        int64_t at = k * BUNDLE_BLOCKS + i;
+        put_bits(out, (uint64_t)(8 * PLACE_BYTES * i), (uint64_t)n_bytes, 16);
+        if (at >= b->layout.n_blocks) continue;
+        put_bits(out, (uint64_t)(8 * (PLACE_BYTES * i + 2)), b->sa[at * b->footer.block], 32);
+        n_bytes += encode_block(b, at, out + n_bytes);
+    }
+    put_bits(out, 8 * PLACE_BYTES * BUNDLE_BLOCKS, (uint64_t)n_bytes, 16);
+    return n_bytes;
+}
+
+/* Writes bundles until the budget is used up or `out` has no space for another one. */
+static const char *write_bundles(compact_builder *b, int64_t stop, uint8_t *out, int64_t capacity,
+                                 int64_t *ret_bytes)
+{
+    while (b->at < stop && capacity - *ret_bytes >= MAX_BUNDLE_BYTES) {
+        bundle head = {b->sa[b->at * BUNDLE_BLOCKS * b->footer.block], (uint32_t)b->bundles_bytes};
+        if (b->bundles_bytes + MAX_BUNDLE_BYTES > UINT32_MAX)
             return "the gaps take more than 4 GiB; use smaller shards";
-        memcpy(b->blocks + 8 * b->at, head, 8);
-        memset(out + *ret_bytes, 0, MAX_BLOCK_BYTES);
-        int64_t n_bytes = encode_block(b, b->at++, out + *ret_bytes);
-        b->gaps_bytes += (uint64_t)n_bytes;
+        b->directory[b->at] = head;
+        memset(out + *ret_bytes, 0, MAX_BUNDLE_BYTES);
+        int64_t n_bytes = encode_bundle(b, b->at++, out + *ret_bytes);
+        b->bundles_bytes += (uint64_t)n_bytes;
         *ret_bytes += n_bytes;
     }
     return NULL;
 }
 
-/* The last entry of `blocks`, and padding after the gaps. */
-static void finish_gaps(compact_builder *b, uint8_t *out, int64_t *ret_bytes)
+/* The last entry of the directory, and padding after the bundles. */
+static void finish_bundles(compact_builder *b, uint8_t *out, int64_t *ret_bytes)
 {
-    uint32_t head[2] = {0, (uint32_t)b->gaps_bytes};
-    memcpy(b->blocks + 8 * b->layout.n_blocks, head, 8);
-    for (; b->gaps_bytes % 8; b->gaps_bytes++) out[(*ret_bytes)++] = 0;
+    bundle end = {0, (uint32_t)b->bundles_bytes};
+    b->directory[b->layout.n_bundles] = end;
+    for (; b->bundles_bytes % 8; b->bundles_bytes++) out[(*ret_bytes)++] = 0;
 }
 
 static void lay_out_file(compact_builder *b)
@@ -162,7 +178,7 @@ static void lay_out_file(compact_builder *b)
     uint64_t at = COMPACT_PREFIX_BYTES;
     for (int k = 0; k < COMPACT_SECTIONS; k++) {
         b->footer.offsets[k] = at;
-        at += k == SECTION_GAPS ? b->gaps_bytes : ((uint64_t)b->layout.bytes[k] + 7) / 8 * 8;
+        at += k == SECTION_BUNDLES ? b->bundles_bytes : ((uint64_t)b->layout.bytes[k] + 7) / 8 * 8;
     }
     b->footer.offsets[COMPACT_SECTIONS] = at;
     memcpy(b->footer.magic, compact_magic, sizeof compact_magic);
@@ -171,9 +187,9 @@ static void lay_out_file(compact_builder *b)
 /* Copies the next bytes of a table, with padding; at its end, continues with the next table. */
 static void write_table(compact_builder *b, uint8_t *out, int64_t capacity, int64_t *ret_bytes)
 {
-    const void *tables[COMPACT_SECTIONS + 1] = {NULL,       b->blocks, b->first,
-                                                b->groups,  b->upper,  b->lower,
-                                                b->samples, b->starts, &b->footer};
+    const void *tables[COMPACT_SECTIONS + 1] = {NULL,       b->directory, b->first,
+                                                b->groups,  b->upper,     b->lower,
+                                                b->samples, b->starts,    &b->footer};
     int is_footer = b->section == COMPACT_SECTIONS;
     int64_t size = is_footer ? (int64_t)sizeof b->footer : b->layout.bytes[b->section];
     int64_t padded = (size + 7) / 8 * 8, n = padded - b->at < capacity ? padded - b->at : capacity;
@@ -195,8 +211,8 @@ static int allocate(compact_builder *b)
     const compact_layout *layout = &b->layout;
     b->first = mem_zalloc((size_t)b->footer.n_symbols + 1, sizeof *b->first);
     b->heads = mem_alloc((size_t)b->footer.n_symbols * sizeof *b->heads);
-    b->blocks = mem_alloc((size_t)layout->bytes[SECTION_BLOCKS]);
-    if (!b->first || !b->heads || !b->blocks) return 0;
+    b->directory = mem_alloc((size_t)layout->bytes[SECTION_DIRECTORY]);
+    if (!b->first || !b->heads || !b->directory) return 0;
     if (b->footer.locate_every) {
         b->groups = mem_alloc((size_t)layout->bytes[SECTION_GROUPS]);
         b->upper = mem_zalloc((size_t)layout->bytes[SECTION_UPPER], 1);
@@ -244,7 +260,7 @@ void unitok_compact_builder_free(compact_builder *b)
     if (!b) return;
     mem_free(b->first);
     mem_free(b->heads);
-    mem_free(b->blocks);
+    mem_free(b->directory);
     mem_free(b->groups);
     mem_free(b->upper);
     mem_free(b->lower);
@@ -275,10 +291,10 @@ static int32_t end_pass(compact_builder *b, uint8_t *out, int64_t *ret_bytes)
         out[sizeof compact_magic] = COMPACT_VERSION;
         *ret_bytes = COMPACT_PREFIX_BYTES;
         break;
-    case BUILD_GAPS:
-        finish_gaps(b, out, ret_bytes);
+    case BUILD_BUNDLES:
+        finish_bundles(b, out, ret_bytes);
         lay_out_file(b);
-        b->section = SECTION_BLOCKS;
+        b->section = SECTION_DIRECTORY;
         break;
     default:
         break;
@@ -291,7 +307,7 @@ static double progress(const compact_builder *b)
 {
     static const double shares[BUILD_DONE + 1] = {0, 0.03, 0.35, 0.38, 0.6, 0.61, 0.98, 1};
     if (b->pass == BUILD_TABLES) return shares[BUILD_TABLES];
-    double length = (double)(b->pass == BUILD_GAPS ? b->layout.n_blocks : b->n);
+    double length = (double)(b->pass == BUILD_BUNDLES ? b->layout.n_bundles : b->n);
     double share = length > 0 ? (double)b->at / length : 0;
     return shares[b->pass] + share * (shares[b->pass + (b->pass < BUILD_DONE)] - shares[b->pass]);
 }
@@ -302,15 +318,17 @@ int32_t unitok_compact_builder_step(compact_builder *b, int64_t budget, uint8_t 
 {
     const char *wrong = NULL;
     int32_t status = UNITOK_OK;
-    int64_t end = b->pass == BUILD_GAPS ? b->layout.n_blocks : b->n;
-    int64_t stop = b->at + (b->pass == BUILD_GAPS ? budget / b->footer.block + 1 : budget);
+    int64_t end = b->pass == BUILD_BUNDLES ? b->layout.n_bundles : b->n;
+    int64_t stop = b->at + (b->pass == BUILD_BUNDLES
+                                ? budget / (BUNDLE_BLOCKS * b->footer.block) + 1
+                                : budget);
     if (stop > end || b->pass == BUILD_CODES) stop = end;
     *ret_bytes = 0;
     *ret_section = b->pass == BUILD_CODES ? -1 : b->section;
     if (capacity < UNITOK_COMPACT_MIN_CAPACITY)
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the buffer is too small");
     if (b->pass == BUILD_TABLES) write_table(b, out, capacity, ret_bytes);
-    else if (b->pass == BUILD_GAPS) wrong = write_gaps(b, stop, out, capacity, ret_bytes);
+    else if (b->pass == BUILD_BUNDLES) wrong = write_bundles(b, stop, out, capacity, ret_bytes);
     else if (b->pass == BUILD_CODES) b->at = stop;
     else if (b->pass < BUILD_CODES) wrong = build_passes[b->footer.symbol_bytes](b, stop);
     if (!wrong && b->pass < BUILD_TABLES && b->at == end) status = end_pass(b, out, ret_bytes);

@@ -12,7 +12,7 @@
  *     MOVE      symbols before suffixes    ──▶ over the text, which is no longer needed
  *     LISTS     symbols before suffixes    ──▶ Psi, over the suffix array
  *     CODES     some blocks of Psi         ──▶ codes
- *     GAPS      Psi                        ──▶ the file: prefix and gaps; in memory: blocks
+ *     BUNDLES   Psi                        ──▶ the file: prefix and bundles; in memory: directory
  *     TABLES    all tables in memory       ──▶ the rest of the file */
 enum build_pass {
     BUILD_COUNT,
@@ -20,7 +20,7 @@ enum build_pass {
     BUILD_MOVE,
     BUILD_LISTS,
     BUILD_CODES,
-    BUILD_GAPS,
+    BUILD_BUNDLES,
     BUILD_TABLES,
     BUILD_DONE
 };
@@ -36,10 +36,10 @@ struct unitok_compact_builder {
     uint32_t
         last_symbol; /* the last symbol of the text: its suffix is the first of its list, and its Psi is 0 */
     int64_t n_samples; /* samples found so far */
-    uint8_t *blocks;
+    bundle *directory;
     uint32_t *groups;
     uint8_t *upper, *lower, *samples, *starts;
-    uint64_t gaps_bytes;
+    uint64_t bundles_bytes;
     code_words words;
 };
 

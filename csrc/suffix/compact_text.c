@@ -31,8 +31,9 @@ typedef unitok_compact_shard compact_shard;
 enum { COST_NODE = 300, COST_BEFORE = 800, COST_BEFORE_MANY = 400, COST_PSI = 400, COST_RUN = 25 };
 
 /* If there are few rows, each is located, which replaces searches in the long lists of left tokens:
- * locating a row takes as long as about this many searches. */
-enum { SEARCHES_PER_ROW = 96 };
+ * locating a row takes as long as about this many searches, or more if pages are read from disk, because
+ * only searches wait for many pages at once. */
+enum { SEARCHES_PER_ROW = 96, DISK_SEARCHES_PER_ROW = 384 };
 
 /* A piece that equals Q[begin..j). The pieces for each j form a chain. */
 typedef struct ending {
@@ -71,7 +72,7 @@ typedef struct phrase_search {
     compact_query *queries;
     int64_t queries_capacity;
     int64_t work_left, total;
-    int out_of_memory, must_check, needs_samples, waited;
+    int out_of_memory, must_check, needs_samples, has_run, waited;
     int64_t waited_before;   /* pages_waited() at the beginning of the query */
     unitok_search_run *runs; /* NULL: only the total is requested */
     int64_t n_runs, runs_capacity, max_hits;
@@ -245,11 +246,16 @@ static int add_query(phrase_search *t, int64_t n, uint32_t id, rows in)
     return 1;
 }
 
-/* Whether this query has waited for the disk. If so, requesting pages early is worthwhile. */
-static int is_on_disk(phrase_search *t)
+/* Runs all queries. Once one of them has waited for the disk, the pages of the next ones are requested
+ * early. The first query that a search runs shows whether this is worthwhile. */
+static void run_queries(phrase_search *t, int64_t n)
 {
-    if (!t->waited) t->waited = pages_waited() != t->waited_before;
-    return t->waited;
+    int64_t n_run = t->has_run || n <= 1 ? 0 : 1;
+    compact_before_many(t->c, t->queries, n_run);
+    t->has_run = 1;
+    if (!t->waited && n > 1) t->waited = pages_waited() != t->waited_before;
+    if (t->waited) compact_read_ahead(t->c, t->queries + n_run, n - n_run);
+    compact_before_many(t->c, t->queries + n_run, n - n_run);
 }
 
 /* Locates each row, and reads the token before it. */
@@ -269,6 +275,15 @@ static void emit_left_by_row(phrase_search *t, const phrase_frame *f)
     }
 }
 
+/* Whether to locate `n_rows` rows instead of searching in `n_lists` lists. The order of hits must not depend
+ * on which pages are in memory, so it matters only to a count whether the query has waited for the disk. */
+INLINE int should_locate(const phrase_search *t, int64_t n_rows, int64_t n_lists)
+{
+    int is_from_disk = t->waited && !t->runs;
+    return t->c->locate_every && t->c->extract_every &&
+           n_rows * (is_from_disk ? DISK_SEARCHES_PER_ROW : SEARCHES_PER_ROW) < n_lists;
+}
+
 /* Emits the hits whose first token is longer than Q[0..j) and ends with Q[0..j), and pushes the
  * extensions by pieces that equal Q[k..j). */
 static void extend(phrase_search *t, const phrase_frame *f)
@@ -276,8 +291,7 @@ static void extend(phrase_search *t, const phrase_frame *f)
     int64_t n_left = 0, n = 0;
     range left = {0, 0};
     if (f->j <= t->n_inner) left = t->left[f->j];
-    if (t->c->locate_every && t->c->extract_every &&
-        (f->in.hi - f->in.lo) * SEARCHES_PER_ROW < left.hi - left.lo) {
+    if (should_locate(t, f->in.hi - f->in.lo, left.hi - left.lo)) {
         emit_left_by_row(t, f);
         left.hi = left.lo;
     }
@@ -290,8 +304,7 @@ static void extend(phrase_search *t, const phrase_frame *f)
     for (int64_t k = t->nodes[f->j].last_ending; k > 0; k = t->endings[k - 1].before)
         if (!add_query(t, n++, t->endings[k - 1].id, f->in)) return;
     t->work_left -= n * (n > 8 ? COST_BEFORE_MANY : COST_BEFORE);
-    if (n > 1 && is_on_disk(t)) compact_read_ahead(t->c, t->queries, n);
-    compact_before_many(t->c, t->queries, n);
+    run_queries(t, n);
     for (int64_t k = 0; k < n_left && !is_over(t); k++) {
         int64_t n_bytes = piece_bytes(t->p, t->s->ids[t->queries[k].symbol]);
         emit(t, t->queries[k].in, n_bytes - f->j, f->n_tokens + 1);
@@ -358,7 +371,7 @@ static int run_query(phrase_search *t, const uint8_t *q, int64_t m, int64_t max_
     t->m = t->built = m;
     t->work_left = max_work;
     t->total = t->n_runs = t->n_endings = t->n_stack = 0;
-    t->waited = 0;
+    t->has_run = t->waited = 0;
     t->waited_before = pages_waited();
     if (m == 0) return 1;
     if (!phrase_grow(t, &t->nodes, m, &t->nodes_capacity, sizeof *t->nodes)) return 0;

@@ -10,7 +10,6 @@ from typing import Any
 
 from pyunitok.errors import LimitError, count
 from pyunitok.index.batches import BatchSearch
-from pyunitok.index.compact import CompactShard, offsets_of
 from pyunitok.index.fields import FieldIndex
 from pyunitok.index.hits import Count
 from pyunitok.index.manifest import shard_name
@@ -85,9 +84,9 @@ class Index(BatchSearch):
         return restore_token_files(self.folder, Path(out), overwrite=overwrite)
 
     def prefetch(self, max_bytes: int | None = None) -> int:
-        """Ask the system to read the index into memory: first the small tables and the directories of compact indexes,
-        which save half of a search's reads, and then one shard after another, up to max_bytes (by default, half of this
-        machine's memory). Returns the number of bytes requested, or 0 if the system does not support prefetching.
+        """Ask the system to read the index into memory: first the small tables, and then one shard after another, up to
+        max_bytes (by default, half of this machine's memory). Returns the number of bytes requested, or 0 if the system
+        does not support prefetching.
 
         Without prefetching, the first searches wait for the disk. The call can take as long as reading the index, so
         run it in a thread.
@@ -98,10 +97,6 @@ class Index(BatchSearch):
         numbers, size = range(len(self.shards)), self.dtype.itemsize
         tables = [self.folder / shard_name(k, suffix) for k in numbers for suffix in (".first", ".top")]
         ranges = [(path, 0, path.stat().st_size) for path in tables if path.exists()]
-        for shard in self.shards:
-            if isinstance(shard, CompactShard):
-                begin, end = offsets_of(shard.compact.image)[1:3]
-                ranges.append((Path(shard.name), begin, end - begin))
         for k, shard in enumerate(self.shards):
             ranges += [
                 (path, 0, path.stat().st_size)

@@ -7,7 +7,7 @@
 #include "check.h"
 #include "suffix/compact.h"
 
-enum { COMPACT_MAX_N = 700, COMPACT_MAX_BYTES = 5 << 18 };
+enum { COMPACT_MAX_N = 1100, COMPACT_MAX_BYTES = 5 << 18 };
 
 static inline int is_smaller_suffix(const uint16_t *ids, int64_t n, int64_t a, int64_t b)
 {
