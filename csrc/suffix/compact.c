@@ -280,8 +280,8 @@ INLINE span blocks_in(const compact *c, rows list, int64_t k)
     return ret;
 }
 
-/* The row of bundle k at which the scan for a Psi of at least a starts. Counting the blocks that begin
- * below a takes no unpredictable branch. */
+/* The row of bundle k at which the scan for a Psi of at least `a` starts. Counting the blocks that begin
+ * below `a` takes no unpredictable branch. */
 INLINE int64_t scan_from(const compact *c, rows list, int64_t k, uint64_t a)
 {
     span in = blocks_in(c, list, k);
@@ -300,13 +300,13 @@ INLINE int64_t scan_from(const compact *c, rows list, int64_t k, uint64_t a)
  * finds that row. */
 static rows scan(const compact *c, rows list, int64_t from, uint64_t a, uint64_t b);
 
-/* The rows of a list whose Psi is at least a and below b. */
+/* The rows of a list whose Psi is at least `a` and below `b`. */
 static rows list_between(const compact *c, rows list, uint64_t a, uint64_t b)
 {
     return scan(c, list, scan_from(c, list, bundle_with(c, list, a), a), a, b);
 }
 
-/* Whether the block after this one begins with a Psi below b. */
+/* Whether the block after this one begins with a Psi below `b`. */
 INLINE int next_is_below(const compact *c, int64_t block, uint64_t b)
 {
     int64_t next = block + 1;
