@@ -1,4 +1,12 @@
-/* compact.c - opens and checks a compact index, and searches its lists: see compact.h */
+/* compact.c - opens and checks a compact index, and searches its lists: see compact.h
+ *
+ * A search in the list of a symbol, for the first row with a Psi of at least a:
+ *
+ *     directory    in memory        binary search    ──▶ the bundle
+ *     places       in the bundle    binary search    ──▶ the block
+ *     gaps         in the bundle    added one after the other, up to a
+ *
+ * Opening an index reads the directory and the starts of the lists, but no bundle. */
 
 #include "suffix/compact.h"
 
@@ -90,8 +98,8 @@ static const char *check_first(const uint32_t *first, const compact_footer *f)
     return NULL;
 }
 
-/* Every search reads the directory and the starts of the lists, so they stay in memory even if the pages
- * of the file do not. */
+/* Every search reads the directory and the starts of the lists, so they stay in memory even if the
+ * pages of the file do not. */
 static void *copy_section(const uint8_t *image, const compact_footer *f, int section)
 {
     const uint8_t *from = image + f->offsets[section];
@@ -105,8 +113,8 @@ static void *copy_section(const uint8_t *image, const compact_footer *f, int sec
     return ret;
 }
 
-/* The table has at most 65,536 entries, and two neighbouring entries leave few symbols to
- * search. */
+/* symbols[k] is the last symbol whose list begins at row k << symbol_shift or before it. There are
+ * at most 65,536 entries, and two neighbouring entries leave few symbols to search. */
 static int open_symbols(compact *c)
 {
     while (c->n >> c->symbol_shift >= 65536) c->symbol_shift++;
@@ -123,6 +131,7 @@ static int open_symbols(compact *c)
     return 1;
 }
 
+/* The large sections are used where they are, in the mapped file. */
 static void take_sections(compact *c, const uint8_t *image, const compact_footer *f,
                           const compact_layout *layout)
 {
@@ -150,6 +159,8 @@ static void take_sections(compact *c, const uint8_t *image, const compact_footer
     c->starts = image + f->offsets[SECTION_STARTS];
 }
 
+/* Sections begin at multiples of 8 bytes, so in an aligned file their numbers are aligned and are
+ * read in place. */
 int32_t unitok_compact_open(const uint8_t *image, int64_t n_bytes, compact **ret,
                             unitok_error *error)
 {
@@ -206,6 +217,9 @@ INLINE void prefetch_gaps(const compact *c, int64_t b)
     PREFETCH(guess + 64); /* the next cache line */
 }
 
+/* Adds the gaps from the first row of the block on. A block can contain the end of one list and the
+ * start of the next one, where Psi decreases; gaps are modulo n + 1, so the sum is right there
+ * too. */
 uint64_t compact_psi(const compact *c, int64_t r)
 {
     int64_t b = r >> c->block_shift;
@@ -235,9 +249,9 @@ INLINE rows list_of(const compact *c, uint32_t symbol)
     return ret;
 }
 
-/* Blocks or bundles lo..hi: all that contain rows of a list. A search narrows them to the last one that
- * begins with a Psi below a given value; if there is none after the first one, to the first one. The first
- * row with a Psi of at least this value is in it, or begins the next one. */
+/* Blocks or bundles lo..hi: all that contain rows of a list. A search narrows them to the last one
+ * that begins with a Psi below a given value; if there is none after the first one, to the first
+ * one. The first row with a Psi of at least this value is in it, or begins the next one. */
 typedef struct span {
     int64_t lo, hi;
 } span;
@@ -280,8 +294,8 @@ INLINE span blocks_in(const compact *c, rows list, int64_t k)
     return ret;
 }
 
-/* The row of bundle k at which the scan for a Psi of at least `a` starts. Counting the blocks that begin
- * below `a` takes no unpredictable branch. */
+/* The row of bundle k at which the scan for a Psi of at least `a` starts. Counting the blocks that
+ * begin below `a` takes no unpredictable branch. */
 INLINE int64_t scan_from(const compact *c, rows list, int64_t k, uint64_t a)
 {
     span in = blocks_in(c, list, k);
@@ -315,7 +329,8 @@ INLINE int next_is_below(const compact *c, int64_t block, uint64_t b)
 }
 
 /* Advances from entry *io_r, whose Psi is v, to the first one with a Psi of at least `least`, or to
- * `stop`. Returns the Psi of that entry. */
+ * `stop`. Returns the Psi of that entry. As long as v stays below `least`, adds all gaps whose
+ * classes were read at once; then single gaps. */
 INLINE uint64_t skip_below(gap_reader *g, uint64_t v, uint64_t least, int64_t *io_r, int64_t stop)
 {
     int64_t r = *io_r, low;
@@ -357,6 +372,7 @@ static rows scan(const compact *c, rows list, int64_t from, uint64_t a, uint64_t
     return ret;
 }
 
+/* Psi is 1 + the next row, hence the bounds. */
 rows compact_before(const compact *c, uint32_t symbol, rows in)
 {
     rows list = list_of(c, symbol);
@@ -373,8 +389,8 @@ INLINE int is_empty(const compact *c, const compact_query *query)
 }
 
 /* As in search.c, each round prefetches for all lanes before it reads for any of them. Once the
- * bundles are known, the places of their blocks are prefetched, and then the gaps. The gaps of a block
- * take about 120 bytes, and the first and the last bytes are read first. */
+ * bundles are known, the places of their blocks are prefetched, and then the gaps. The gaps of a
+ * block take about 120 bytes, and the first and the last bytes are read first. */
 static void before_lanes(const compact *c, compact_query *queries, int n)
 {
     span at[COMPACT_LANES];
@@ -415,7 +431,7 @@ void compact_before_many(const compact *c, compact_query *queries, int64_t n)
         before_lanes(c, queries + at, (int)(n - at < COMPACT_LANES ? n - at : COMPACT_LANES));
 }
 
-/* --------------------------------------------------------------------------------- from disk ---- */
+/* ------------------------------------------------------------------------------- from disk ---- */
 
 INLINE void read_bundle_ahead(const compact *c, int64_t k)
 {

@@ -12,8 +12,8 @@
 
 enum {
     MAX_CHOSEN = 20000, /* the number of blocks sampled to choose the codes */
-    /* the largest block: COMPACT_BEHIND and COMPACT_AHEAD include loads of 8 bytes, so there is also enough
-     * spare memory for stores of 8 bytes */
+    /* the largest block: COMPACT_BEHIND and COMPACT_AHEAD include loads of 8 bytes, so there is
+     * also enough spare memory for stores of 8 bytes */
     MAX_BLOCK_BYTES = COMPACT_BEHIND + COMPACT_AHEAD,
     MAX_BUNDLE_BYTES = PLACES_BYTES + BUNDLE_BLOCKS * MAX_BLOCK_BYTES
 };
@@ -27,9 +27,9 @@ INLINE void put_bits(uint8_t *p, uint64_t at, uint64_t value, int32_t bits)
 
 /* ---------------------------------------------------------------------------------- passes ---- */
 
-/* A row can be a sample for locating, for extracting, for both, or for neither. Most are found to be
- * neither without a division: s is a power of two, and a multiple of e is also a multiple of every
- * power of two that divides e. */
+/* A row can be a sample for locating, for extracting, for both, or for neither. Most are found to
+ * be neither without a division: s is a power of two, and a multiple of e is also a multiple of
+ * every power of two that divides e. */
 INLINE void take_sample(compact_builder *b, int64_t r, uint32_t position)
 {
     uint32_t s = b->footer.locate_every, e = b->footer.extract_every, e_divisor = e & (~e + 1);
@@ -90,6 +90,9 @@ static code_counts count_classes(const compact_builder *b, int64_t k)
     return ret;
 }
 
+/* Looks at no more than MAX_CHOSEN blocks, at equal distances, so the time does not grow with the
+ * text. Each class gets a codeword even if none of these blocks has it, so every block can be
+ * encoded. A gap is at most n, which bounds the classes. */
 static int32_t choose_codes(compact_builder *b)
 {
     int64_t n_blocks = b->layout.n_blocks, n = n_blocks < MAX_CHOSEN ? n_blocks : MAX_CHOSEN;
@@ -109,7 +112,14 @@ static int32_t choose_codes(compact_builder *b)
 
 /* ------------------------------------------------------------------------------------ gaps ---- */
 
-/* Encodes block k into `out`, which must contain MAX_BLOCK_BYTES zeros, and returns its size. */
+/* Encodes block k into `out`, which must contain MAX_BLOCK_BYTES zeros, and returns its size.
+ * Classes are written from the start, and low bits from the end:
+ *
+ *     table | class 1 | class 2 | class 3 | ……… | low bits 3 | low bits 2 | low bits 1
+ *     at ──────▶                                                        ◀────── low
+ *
+ * So the codewords of several gaps are adjacent, and one lookup decodes them all; the same is true
+ * of their low bits. */
 static int64_t encode_block(const compact_builder *b, int64_t k, uint8_t *out)
 {
     code_counts counts = count_classes(b, k);
@@ -173,6 +183,8 @@ static void finish_bundles(compact_builder *b, uint8_t *out, int64_t *ret_bytes)
     for (; b->bundles_bytes % 8; b->bundles_bytes++) out[(*ret_bytes)++] = 0;
 }
 
+/* Called after the bundles have been written, whose size is not known earlier; the other sections
+ * have sizes that follow from the footer. */
 static void lay_out_file(compact_builder *b)
 {
     uint64_t at = COMPACT_PREFIX_BYTES;
@@ -206,6 +218,7 @@ static void write_table(compact_builder *b, uint8_t *out, int64_t capacity, int6
 
 /* ----------------------------------------------------------------------------------- steps ---- */
 
+/* Packed numbers and bits are ORed into their tables, which therefore begin as zeros. */
 static int allocate(compact_builder *b)
 {
     const compact_layout *layout = &b->layout;
@@ -312,6 +325,8 @@ static double progress(const compact_builder *b)
     return shares[b->pass] + share * (shares[b->pass + (b->pass < BUILD_DONE)] - shares[b->pass]);
 }
 
+/* The budget is a number of rows; a bundle counts as many as it contains. Choosing the codes is one
+ * step. */
 int32_t unitok_compact_builder_step(compact_builder *b, int64_t budget, uint8_t *out,
                                     int64_t capacity, int64_t *ret_bytes, int32_t *ret_section,
                                     double *ret_progress, unitok_error *error)

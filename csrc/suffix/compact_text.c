@@ -1,17 +1,17 @@
 /* compact_text.c - searches a compact index for a byte string
  *
- * As in text.h, an occurrence of Q, a string of m bytes, is inside one token, or begins in a token and
- * ends in another one. The lists are searched from right to left, so the search begins with the last
- * token. For Q = "he ca", and the pieces "the", "he", " cat" and " car":
+ * As in text.h, an occurrence of Q, a string of m bytes, is inside one token, or begins in a token
+ * and ends in another one. The lists are searched from right to left, so the search begins with
+ * the last token. For Q = "he ca", and the pieces "the", "he", " cat" and " car":
  *
  *     j = 2     " cat" and " car" begin with Q[2..m): the rows of both
  *       whole     "he" equals Q[0..2): these rows, with "he" before        ──▶ hits
  *       left      "the" ends with Q[0..2): the rows with "the" before      ──▶ hits, 1 byte into the token
  *
- * For every j at which the last token can begin, the rows that begin with Q[j..m) are extended to the
- * left by every piece that equals Q[k..j), for some k. Before each extension, the tokens that end
- * with Q[0..j) and are longer yield hits. Extensions that the text does not contain have no rows,
- * so only the tokenizations of Q that occur are followed: usually one.
+ * For every j at which the last token can begin, the rows that begin with Q[j..m) are extended to
+ * the left by every piece that equals Q[k..j), for some k. Before each extension, the tokens that
+ * end with Q[0..j) and are longer yield hits. Extensions that the text does not contain have no
+ * rows, so only the tokenizations of Q that occur are followed: usually one.
  *
  * Each row that is found begins with the first token of a hit. A row begins a document if Psi leads
  * to it from a row that begins with an eod; decoding then drops its space. */
@@ -31,8 +31,8 @@ typedef unitok_compact_shard compact_shard;
 enum { COST_NODE = 300, COST_BEFORE = 800, COST_BEFORE_MANY = 400, COST_PSI = 400, COST_RUN = 25 };
 
 /* If there are few rows, each is located, which replaces searches in the long lists of left tokens:
- * locating a row takes as long as about this many searches, or more if pages are read from disk, because
- * only searches wait for many pages at once. */
+ * locating a row takes as long as about this many searches, or more if pages are read from disk,
+ * because only searches wait for many pages at once. */
 enum { SEARCHES_PER_ROW = 96, DISK_SEARCHES_PER_ROW = 384 };
 
 /* A piece that equals Q[begin..j). The pieces for each j form a chain. */
@@ -117,14 +117,15 @@ static void put_run(phrase_search *t, int64_t lo, int64_t hi, int32_t skip)
     t->runs[t->n_runs++] = run;
 }
 
-/* Whether decoding drops the first byte of the hit that begins with row r, if r begins a document. */
+/* Whether decoding drops the first byte of the hit that begins with row r, if r begins a
+ * document. */
 INLINE int drops_at(const phrase_search *t, int64_t r)
 {
     return t->p->drops_space[t->s->ids[compact_symbol(t->c, r)]];
 }
 
-/* Emits rows that begin with a space, except for those that begin a document with a token whose space
- * is dropped. */
+/* Emits rows that begin with a space, except for those that begin a document with a token whose
+ * space is dropped. */
 static void put_undropped(phrase_search *t, rows in)
 {
     rows eods = {0, 0};
@@ -168,8 +169,8 @@ static int is_in_document(const phrase_search *t, int64_t r, int32_t skip, int64
              (uint64_t)position == (d ? s->ends[d - 1] - s->begin : 0));
 }
 
-/* Emits the rows of `in`. Each begins with the first token of an occurrence that begins `skip` bytes
- * into that token. */
+/* Emits the rows of `in`. Each begins with the first token of an occurrence that begins `skip`
+ * bytes into that token. */
 static void emit(phrase_search *t, rows in, int64_t skip, int64_t n_tokens)
 {
     if (in.lo >= in.hi) return;
@@ -230,6 +231,7 @@ static int build_to(phrase_search *t, int64_t j)
 
 /* ---------------------------------------------------------------------------------- search ---- */
 
+/* Extensions without rows do not occur in the text, and end here. */
 static void push(phrase_search *t, rows in, int64_t j, int64_t n_tokens)
 {
     phrase_frame frame = {in, j, n_tokens};
@@ -246,8 +248,8 @@ static int add_query(phrase_search *t, int64_t n, uint32_t id, rows in)
     return 1;
 }
 
-/* Runs all queries. Once one of them has waited for the disk, the pages of the next ones are requested
- * early. The first query that a search runs shows whether this is worthwhile. */
+/* Runs all queries. Once one of them has waited for the disk, the pages of the next ones are
+ * requested early. The first query that a search runs shows whether this is worthwhile. */
 static void run_queries(phrase_search *t, int64_t n)
 {
     int64_t n_run = t->has_run || n <= 1 ? 0 : 1;
@@ -275,8 +277,9 @@ static void emit_left_by_row(phrase_search *t, const phrase_frame *f)
     }
 }
 
-/* Whether to locate `n_rows` rows instead of searching in `n_lists` lists. The order of hits must not depend
- * on which pages are in memory, so it matters only to a count whether the query has waited for the disk. */
+/* Whether to locate `n_rows` rows instead of searching in `n_lists` lists. The order of hits must
+ * not depend on which pages are in memory, so it matters only to a count whether the query has
+ * waited for the disk. */
 INLINE int should_locate(const phrase_search *t, int64_t n_rows, int64_t n_lists)
 {
     int is_from_disk = t->waited && !t->runs;
@@ -365,6 +368,9 @@ static int search_left(phrase_search *t)
     return 1;
 }
 
+/* The last token of a hit begins at some j, so Q[j..m) is not longer than the longest piece. Nodes
+ * are built from right to left: nodes[j].ends is needed before j is searched, and the endings at j
+ * before its rows are extended (build_to). */
 static int run_query(phrase_search *t, const uint8_t *q, int64_t m, int64_t max_work)
 {
     t->q = q;
@@ -386,6 +392,7 @@ static int run_query(phrase_search *t, const uint8_t *q, int64_t m, int64_t max_
 
 /* ---------------------------------------------------------------------------- public calls ---- */
 
+/* Searches use ranks as indexes, so all of them are checked once. */
 int32_t unitok_compact_check(const compact_shard *s, unitok_error *error)
 {
     int has_size = s->n_ids == UNITOK_SEARCH_IDS_16 || s->n_ids == UNITOK_SEARCH_IDS_32;
@@ -451,6 +458,8 @@ int32_t unitok_compact_count(const pieces *p, const compact_shard *s, const uint
     return phrase_close(t, has_memory, error);
 }
 
+/* t->runs is allocated even if there are no hits, because NULL means that only the total is
+ * requested. */
 int32_t unitok_compact_find(const pieces *p, const compact_shard *s, const uint8_t *q, int64_t m,
                             int64_t max_hits, int64_t max_work, unitok_search_run **ret,
                             int64_t *ret_n, uint8_t *is_approx, unitok_error *error)
