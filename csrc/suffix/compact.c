@@ -1,10 +1,10 @@
 /* compact.c - opens and checks a compact index, and searches its lists: see compact.h
  *
- * A search in the list of a symbol, for the first row with a Psi of at least a:
+ * A search in the list of a symbol, for the first row with a Psi of at least `a`:
  *
  *     directory    in memory        binary search    ──▶ the bundle
- *     places       in the bundle    binary search    ──▶ the block
- *     gaps         in the bundle    added one after the other, up to a
+ *     places       in the bundle    counted          ──▶ the block
+ *     gaps         in the bundle    added one after the other, up to `a`
  *
  * Opening an index reads the directory and the starts of the lists, but no bundle. */
 
