@@ -46,7 +46,7 @@ def detokenize(tokens: str, out: str, model: Any, overwrite: bool) -> None:
     )  # fmt: skip
     tokenizer = arrays[0].tokenizer
     if not tokenizer.lossless:
-        click.echo("note: the model is lossy: the output lacks special tokens and unknown text, and is normalized", err=True)
+        click.echo("note: the model is lossy: text may be normalized, and lack special tokens", err=True)
     if out == "-":
         for array in arrays:
             write_documents(array, tokenizer, sys.stdout.buffer, lambda _: None)
