@@ -101,7 +101,8 @@ class _Quoting(Sectioned):
 @click.option("--offset", type=click.IntRange(0), default=0, help="Number of results to skip.")
 @click.option(
     "--sort", type=click.Choice(["rank", "text", "random", "R1", "L1"]), default="rank", show_default=True,
-    help="Order of hits: index order, text order, random, or by the word after (R1) or before (L1).",
+    help="Order of hits: index order, text order, random, or by the word after (R1) or before (L1); R1 and L1 sort only"
+    " the first 10,000 hits.",
 )
 @click.option("--seed", type=int, default=0, help="Seed for --sort random and --sample.")
 @click.option("--before", type=click.IntRange(0), default=40, show_default=True, help="Characters shown before a hit.")
