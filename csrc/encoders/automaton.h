@@ -102,7 +102,7 @@ typedef struct automaton_work {
 } automaton_work;
 
 /* Whether the automaton should encode the next n_bytes, which have n_cuts cuts. The first call
- * decides by its own text, since there is no earlier window. */
+ * decides from its own text, since there is no earlier window. */
 INLINE int automaton_is_next(automaton_turn *t, int64_t n_bytes, int64_t n_cuts)
 {
     int is_first = t->n_bytes == 0;

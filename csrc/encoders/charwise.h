@@ -12,8 +12,8 @@
  *                firsts[812] ──base + 95──▶ nodes[…] ──base + 407──▶ nodes[…] ──base + 3──▶ another label: the end
  *                "東"                      "東京"                   "東京都"
  *
- * Invariant: no two nodes share a base, so a matching label proves the parent. A node without
- * children has base 0.
+ * Invariant: no two nodes share a base, so a matching label shows that the node there is a child of
+ * this one. A node without children has base 0.
  *
  * From every character, three steps are taken without a branch: a mismatch leads to node 0, whose
  * score never wins. From only about one character in ten does a walk continue beyond that. The sums

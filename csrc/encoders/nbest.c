@@ -310,7 +310,7 @@ static int add_best(const nbest *s, const lattice_model *m, lattice_paths *ret)
 
 /* Runs the search, after build and, with noise, sum_paths. The scores of random paths are their
  * priorities. The limits at which the Viterbi path is returned apply only to the n best: for a
- * random path, the search needs one hypothesis for each edge at each of its tokens, and it remains
+ * random path, the search needs one hypothesis for each edge at each of its tokens. It remains
  * exact after a reduction, because each of the n + 1 best paths extends one of the n + 1 best
  * hypotheses. */
 static int search(nbest *s, const lattice_model *m, int64_t n, noise *random, lattice_paths *ret)
@@ -397,8 +397,8 @@ static void remove_path(lattice_paths *paths, int64_t k)
     paths->n_paths--;
 }
 
-/* Path 0 is the best path, which may also have been drawn. Removes the path that equals it or, if
- * none does, the last of n paths, unless there are fewer than n. */
+/* Path 0 is the best path, which may also have been drawn. Removes its duplicate or, if there is
+ * none, the last of n paths, unless there are fewer than n. */
 static void remove_duplicate(lattice_paths *paths, int64_t n)
 {
     for (int64_t k = 1; k < paths->n_paths; k++)

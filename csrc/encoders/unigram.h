@@ -119,8 +119,8 @@ int64_t unigram_segment(const unigram *m, const uint8_t *text, int64_t n_bytes, 
 /* The state of a text that is encoded part by part. Initialize to zeros. It belongs to one text at
  * a time, and to one model until it is freed. Its memory is proportional to the text whose tokens
  * are not settled: usually a few thousand bytes. If paths never meet, as in a long run of one
- * character that pieces of many lengths tile equally well, it takes 10 to 20 bytes per byte of text
- * (sentencepiece: always 12). */
+ * character that pieces of many lengths tile equally well, the state takes 10 to 20 bytes per byte
+ * of text (sentencepiece: always 12). */
 typedef struct unigram_path {
     void *cells; /* cells[0] is the position where the last emitted token ended */
     int64_t capacity, n_filled;

@@ -76,8 +76,8 @@ int64_t words_segment(const words *m, const uint8_t *text, int64_t n_bytes, toke
 /* ------------------------------------------------------------------------------ Characters ---- */
 
 /* Symbol k + 1 is piece k, and symbol 0 an unknown character. A NORMAL piece of several characters
- * never matches, as in the reference, so only pieces that their first byte covers are added;
- * user-defined pieces of any length match. */
+ * never matches, as in the reference, so only pieces that their lead byte shows to be one character
+ * are added; user-defined pieces of any length match. */
 static int32_t fill_characters(const unitok_spec *spec, characters *m, uint8_t *take,
                                uint32_t *numbers, unitok_error *error)
 {

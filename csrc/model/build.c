@@ -5,7 +5,7 @@
  *
  *     build_model      checks everything; sets up pieces by id, types, byte pieces, the unknown id,
  *                      the normalizer
- *     build_encoder    builds the cuts, and what the kind needs to encode
+ *     build_encoder    builds the cuts and the kind's own encoder
  *
  * The second step is deferred only if it cannot fail except for lack of memory: see is_sound. So a
  * broken file is reported when it is opened, not in the middle of a run. */

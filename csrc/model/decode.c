@@ -22,9 +22,9 @@ INLINE int64_t id_at(const unitok_model *m, const void *ids, int64_t i)
 
 /* ------------------------------------------------------------------ Concatenated pieces ---- */
 
-/* The bytes that an id decodes to; NULL if the model has no such id. If it has no piece, the eod id
- * decodes to nothing, and the fallback id to U+FFFD. All other ids without a piece decode to
- * nothing in a model with types, and are errors in a greedy model. */
+/* The bytes that an id decodes to; NULL if the model has no such id. An eod id without a piece
+ * decodes to nothing, and a fallback id without a piece decodes to U+FFFD. Any other id without a
+ * piece decodes to nothing in a model with types, and is an error in a greedy model. */
 INLINE const uint8_t *decoded_bytes(const unitok_model *m, int64_t id, int64_t *ret_n_bytes)
 {
     *ret_n_bytes = 0;
@@ -131,9 +131,9 @@ static int32_t measure_documents(const unitok_model *m, const void *ids, const i
     return UNITOK_OK;
 }
 
-/* In two passes, since lengths are not known in advance: measuring also finds invalid ids, so
- * documents are written only if all of them can be. If they do not fit, byte_offsets tell how much
- * space they need. */
+/* Makes two passes, because lengths are not known in advance. The first pass also finds invalid
+ * ids, so nothing is written unless every document is valid. If the documents do not fit,
+ * byte_offsets tell how much space they need. */
 int32_t unitok_decode_batch(const unitok_model *m, const void *ids, const int64_t *id_offsets,
                             int64_t n_docs, int32_t drop_last, const uint8_t *separator,
                             int64_t n_separator_bytes, uint8_t *out, int64_t capacity,

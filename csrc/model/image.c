@@ -24,8 +24,8 @@
  * the shape of the trie. A failed check reports the position of the invalid byte.
  *
  * In the cut table only the codes of the pairs are checked, because a code could require a pattern,
- * which these models do not have. Any values of its other bytes define some set of cuts: wrong cuts
- * can change the ids, but nothing is read out of bounds. */
+ * which these models do not have. Its other bytes may have any values: wrong cuts can change the
+ * ids, but nothing is read out of bounds. */
 
 #include "model/image.h"
 
@@ -220,8 +220,8 @@ static void fill_info(unitok_model *m, const image_header *h, int32_t engine, in
 }
 
 /* max_piece_bytes is at least 1, even if the model has no pieces: a token takes at least one byte,
- * and longest_settled relies on that. long_pieces_new reports an error in a length without its
- * position, which is set here. */
+ * and longest_settled relies on that. long_pieces_new reports an invalid length without a position,
+ * which is set here. */
 int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu,
                    unitok_model *m, unitok_error *error)
 {

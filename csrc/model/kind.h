@@ -51,7 +51,7 @@ typedef int64_t token_encoder(const unitok_model *m, unitok_scratch *s, const ui
 struct model_kind {
     int32_t flags;           /* the enum unitok_model_flags that it supports */
     const flag_rule *rules;  /* how flags can be combined: see spec.h; NULL: in any way */
-    int32_t cut_flags;       /* cuts to make whatever the pieces are: see cut.h */
+    int32_t cut_flags;       /* cuts that are made whatever the pieces are: see cut.h */
     int32_t methods;         /* sampling methods: bits 1 << enum unitok_sample_method */
     int32_t tokens_per_byte; /* the maximum for a segment */
     int32_t has_engines;     /* whether it supports every enum unitok_engine, not only the first */
@@ -65,7 +65,7 @@ struct model_kind {
 
     /* build creates the encoder in m->state, after everything else, and sets m->paths if the kind
      * has better paths than the memo; it can be called again after a failure. The other two return
-     * the memory that it added, and free m->state, which may be NULL. */
+     * the memory that build added, and free m->state, which may be NULL. */
     int32_t (*build)(unitok_model *m, unitok_error *error);
     int64_t (*memory_bytes)(const unitok_model *m);
     void (*free)(unitok_model *m);

@@ -112,8 +112,8 @@ static int is_one_piece(const unitok_model *m, const uint8_t *text, int64_t n_by
 
 /* Encodes a segment of several pieces, the first of which ends at `end`, by looking up each piece
  * in the memo: pieces recur more often than segments. A piece that is too long for the memo is
- * encoded by itself, after those before it. The buffer is emptied as soon as it may lack the space
- * for another piece that the memo takes.
+ * encoded by itself, after those before it. The buffer is flushed as soon as it might not have
+ * space for another piece that is short enough for the memo.
  *
  *     segment  | piece | piece | piece | a long piece ............ | piece |
  *     near     [ copies, with the bytes that the memo reads beyond ]   ── encode_segments ──▶ ids
@@ -156,9 +156,9 @@ static int64_t walk(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
 }
 
 /* Samples a text segment by segment, or piece by piece of the pattern; the draws are independent.
- * Segments must depend only on the document, so this uses all exact cuts; those that a scan finds
- * differ between instruction sets and chunks. Each segment has its own stream of random numbers,
- * derived from its position. */
+ * Segments must depend only on the document, so this uses all exact cuts; the cuts that a scan
+ * finds differ between instruction sets and chunks. Each segment has its own stream of random
+ * numbers, derived from its position. */
 static int64_t draw_tokens(const unitok_model *m, unitok_scratch *s,
                            const unitok_sampling *sampling, uint64_t key, const uint8_t *text,
                            int64_t n_bytes, int64_t position, token *tokens)

@@ -86,9 +86,9 @@ static int64_t encode_by_lanes(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 static const encode_path path_lanes = {lanes_are_next, encode_by_lanes};
 static const encode_path *const paths_by_lanes[] = {&path_lanes, &path_memo, &path_walk, NULL};
 
-/* Lanes exist for 16-bit ids only, and neither for long pieces nor for the HAT-trie. If the compact
- * trie cannot represent the vocabulary, the double array is used instead; if the lanes cannot, the
- * memo alone is used. */
+/* Lanes exist only for 16-bit ids, and not for models with long pieces or with a HAT-trie. If the
+ * compact trie cannot represent the vocabulary, the double array is used instead; if the lanes
+ * cannot, the memo alone is used. */
 static int32_t build(unitok_model *m, unitok_error *error)
 {
     longest *l = &((longest_model *)m->state)->longest;

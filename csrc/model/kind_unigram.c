@@ -74,8 +74,8 @@ static void free_scratch(void *state)
 
 /* ------------------------------------------------------------------------------- paths ---- */
 
-/* Chooses the walk by characters for Japanese and Chinese: see charwise.h. Once chosen, it stays
- * chosen for some bytes, for which the cuts, which it does not need, are not computed. */
+/* Chooses the walk by characters for Japanese and Chinese: see charwise.h. Once chosen, it is used
+ * for some time without computing the cuts, which it does not need. */
 static int charwise_takes(run *r, chunk *c)
 {
     charwise_work *work = &((unigram_scratch *)r->s->state)->charwise;

@@ -129,7 +129,7 @@ INLINE int has_scores(const unitok_model *m)
     return m->scores.f32 != NULL || m->scores.f64 != NULL;
 }
 
-/* Sets the sum to one that is exact and includes all ids before `out`. The scores of ids written
+/* Sets the sum to an exact value that includes all ids before `out`. The scores of ids written
  * afterwards are added lazily: see segments.h. */
 INLINE void run_set_sum(run *r, double sum, const void *out)
 {

@@ -28,7 +28,7 @@ struct unitok_scratch {
     void *state; /* private to the kind; NULL if it needs none */
 };
 
-/* Enlarges a small memo that has missed often. If allocation fails, the memo stays as it is. */
+/* Enlarges a small memo that has missed often. If allocation fails, the memo is unchanged. */
 void scratch_grow_memo(unitok_scratch *s);
 
 /* Grows s->buffer for `held` bytes of normalized text and at least as many more. Returns 0 if

@@ -77,9 +77,9 @@ static int put_span(sink *s, int64_t id, int64_t begin, int64_t end, int64_t pie
     return 1;
 }
 
-/* Adds byte pieces for the next n_bytes of the document, which are unknown, up to s->piece_at. As
- * in SentencePiece, all but the last have empty spans. The last byte piece of a character takes its
- * span, so that the spans of a document cover it exactly once. */
+/* Adds the byte pieces of an unknown token, which is n_bytes long and ends at s->piece_at in
+ * verbatim text. As in SentencePiece, all but the last have empty spans. The last one has the span
+ * of the token, so that the spans of a document cover it exactly once. */
 static int put_bytes(sink *s, const uint8_t *text, int64_t n_bytes, int64_t piece_at)
 {
     int64_t begin = source_of(s, piece_at), end = source_of(s, s->piece_at);

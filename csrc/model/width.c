@@ -6,8 +6,8 @@
 #include "encoders/unigram.h"
 #include "model/run.h"
 
-/* Most entries of the memo are valid for sums up to about 99,700, so a bound above that of
- * FAR_WORD, which is slightly less, validates few of them (look_ahead in segments.h). */
+/* Most entries of the memo are valid for sums up to about 99,700. FAR_WORD stands for a slightly
+ * smaller sum; a larger bound validates few entries (look_ahead in segments.h). */
 #define AHEAD_IDS 64
 #define FAR_WORD ((98304 / UNIGRAM_LIMIT_STEP) << 4)
 

@@ -72,8 +72,9 @@ static NOINLINE int is_beside_unmerged(const cut_pattern *cuts, const uint8_t *t
 }
 
 /* Whether position i, between two characters, is joined. by_pieces tells whether the pieces join
- * it. is_edge is a filter of a few KB: only next to characters with which an unmerged piece begins
- * or ends is the text compared with the first and last two characters of these pieces. */
+ * it. is_edge, a filter of a few KB, marks the characters with which an unmerged piece begins or
+ * ends. Only next to these is the text compared with the first and last two characters of the
+ * pieces. */
 INLINE int joined_between(const cut_pattern *cuts, uint32_t before, uint32_t after, int by_pieces,
                           const uint8_t *text, int64_t i, int64_t n_bytes)
 {
@@ -120,7 +121,8 @@ int joined_by_classes(const cut_pattern *cuts, int code, const uint8_t *text, in
 /* --------------------------------------------------------------------------- All positions ---- */
 
 typedef struct classes {
-    class_set before[256], after[256]; /* [byte]: of characters that end, or begin, with it */
+    /* [byte]: the classes of the characters that end, or begin, with this byte */
+    class_set before[256], after[256];
     /* [code][before]: the classes that have this PATTERN_ code after class `before` */
     class_set between[3][256];
 } classes;
@@ -244,9 +246,9 @@ static void mark_edges(cut_pieces unmerged, cut_pattern *ret)
 }
 
 /* choose_looks uses the classes without invalid bytes, because it should be guided by the
- * characters that occur in text. Between two ASCII bytes there is only one pair of characters, so a
- * code never keeps CUT_CLASSES; if an unmerged piece could begin or end there, it is never a
- * cut. */
+ * characters that occur in text. Between two ASCII bytes there is only one pair of characters, so
+ * their code never keeps CUT_CLASSES, and there is never a cut where an unmerged piece could begin
+ * or end. */
 void cut_apply_pattern(cut_pieces pieces, cut_pieces unmerged, const pattern *pattern,
                        cut_pattern *ret)
 {

@@ -158,8 +158,8 @@ static int line_skip_scalar(line *l, uint8_t c)
 }
 
 /* Reads a name. Returns 1 if it equals name number `name` of the path, 0 if it does not, -1 if it
- * is invalid. The JSON is compared as it stands first; only a name with an escape, which is rare,
- * has to be decoded. */
+ * is invalid. The raw JSON is compared first; a name is decoded only if it contains an escape,
+ * which is rare. */
 static int line_read_key(line *l, int64_t name)
 {
     const uint8_t *key = l->p + l->i;

@@ -1,8 +1,8 @@
 /* pattern.c - finds the pieces of a text
  *
  * An automaton is run from the beginning of each piece until its state is dead; the last match that
- * it reported is the piece. A match is reported by a cell that is read one character late, because
- * assertions look at that character:
+ * it reported is the piece. A match is reported by the cell for the character after it, because
+ * assertions examine that character:
  *
  *     text      d o n ' t            level \p{L}+|'t
  *     attempt 0 → → → match at '     the cell for ' reports the match that ends before it

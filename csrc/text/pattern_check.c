@@ -213,7 +213,7 @@ static int proves(pattern_build *b, const pattern_automaton *a, const class_list
     return ok;
 }
 
-/* If letters can follow no mark, the pattern does not need PATTERN_MARKS. */
+/* A pattern that always cuts between a mark and a letter does not need PATTERN_MARKS. */
 int pattern_find_context(pattern_build *b, pattern *p)
 {
     class_list blanks[3] = {{0}}, marks[3] = {{0}};

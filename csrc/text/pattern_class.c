@@ -8,7 +8,8 @@
  * p->dialect. If it is not certain which set the original engine would use, the syntax is rejected.
  * (?i) is supported for ASCII letters only.
  *
- * Functions return 0 after a failure. An escape fills *set or *code, as its kind (ESCAPE_) says. */
+ * Functions return 0 after a failure. An escape fills *set or *code, depending on its kind
+ * (ESCAPE_). */
 
 #include "ground/utf8.h"
 #include "text/pattern_build.h"

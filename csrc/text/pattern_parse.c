@@ -13,9 +13,9 @@
  * meaning in the dialect is certain. Everything else is an error with a position: a pattern that is
  * read differently from the original would silently produce other tokens.
  *
- * Functions return the index of a node, or -1 after a failure, which pattern_refuse has recorded;
- * it returns 0, so `return pattern_refuse(…) - 1`. Nodes move when one is added, so pointers to
- * them are not kept across calls that parse. */
+ * Functions return the index of a node, or -1 after a failure, which pattern_refuse has recorded.
+ * Since pattern_refuse returns 0, they use `return pattern_refuse(…) - 1`. Nodes move when one is
+ * added, so pointers to them are not kept across calls that parse. */
 
 #include "ground/grow.h"
 #include "ground/utf8.h"
@@ -207,8 +207,8 @@ static int is_folded_pair(uint32_t a, uint32_t b)
     return (a == 's' && (b == 's' || b == 't')) || (a == 'f' && (b == 'f' || b == 'i' || b == 'l'));
 }
 
-/* Reads a literal or an escape outside brackets. With (?i), only ASCII letters are folded, and in
- * onig only where it would not fold two of them together. */
+/* Reads a literal or an escape outside brackets. With (?i), only ASCII letters are supported, and
+ * in onig only where it would not fold two letters together. */
 static int32_t parse_character(pattern_parser *p)
 {
     int64_t start = p->at;
