@@ -16,7 +16,8 @@ from pyunitok._c.grams import MAX_LENGTHS, MAX_UNITS, Grams, WordRules
 from pyunitok.corpus.words import case_folds, word_bounds, word_classes, word_rules
 from pyunitok.packed import Packed
 
-# Words of few letters, so that n-grams repeat, with marks, kana, invalid bytes, and folds that change the length.
+# Few distinct letters, so that n-grams repeat. Includes combining marks, kana, invalid bytes, and case folds that
+# change the length.
 PIECES = ["a", "b", "A", "ab", "ß", "ss", "SS", "İ", "i̇", "é", "e\u0301", "\u0301", "日", "本", "カ", "ก", "1", "²",
           "-", " ", ", ", "\n", "'", "_", "ﬁ", "fi", "\u1f80", "𐐀", "𐐨"]  # fmt: skip
 TEXTS = st.lists(st.sampled_from([piece.encode() for piece in PIECES] + [b"\xff", b"\xe3\x81", b"\xed\xa0\x80"]),

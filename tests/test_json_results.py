@@ -33,7 +33,7 @@ from pyunitok.job import tokenize
 PAGE = Path(__file__).parent.parent / "tools" / "docs" / "json.md"
 ROW = re.compile(r"\| `(?P<key>[^`]+)` \| (?P<type>.+?)(?P<optional>, optional)? \| (?P<text>.+) \|")
 PHRASE = "the first train leaves the old town and the small hotel"
-# The queries of `search` and of the page for the text "the", or for PHRASE in a file.
+# The queries that `search` and the search page run, either for the text "the" or for a file that contains PHRASE.
 SEARCHES = {
     "hits": ["the"], "count": ["the", "--count"], "documents": ["the", "--documents"],
     "by_source": ["the", "--by-source"], "next": ["the", "--next"], "previous": ["the", "--previous"],
@@ -158,7 +158,7 @@ def results_in_files(folder: Path) -> Iterator[tuple[str, Any]]:
 # -------------------------------------------------------------------------------------------------- the description ---
 
 Record = dict[str, tuple[str, bool]]  # key: (type, whether it is optional)
-SAME = {  # queries with the same result as a different one
+SAME = {  # queries whose result has the same description as another query's
     **{f"page: {name}": f"search: {name}" for name in (*ONLY_WORDS, "facets", "ngrams", "overlap", "spans")},
     "page: groups": "search: by", "page: trace": "trace", "page: word_count": "search: count",
     "page: word_hits": "search: hits", "page: filtered": "search: hits", "page: word_sources": "search: by_source",

@@ -80,7 +80,8 @@ def test_wrong_documents() -> None:
 
 
 def test_memoryviews_may_be_collected_with_their_pointers() -> None:
-    """Regression: if the garbage collector cleared an exported memoryview first, it raised BufferError or crashed."""
+    """Regression: clearing an exported memoryview before its pointer made the garbage collector raise BufferError or
+    crash."""
 
     class Holder:
         pass

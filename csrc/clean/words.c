@@ -1,8 +1,8 @@
 /* words.c - builds the rules of words, and compares words
  *
- * The two arrays that describe all characters take 5.6 MB and are read once, here. All of their
- * 4,352 pages of 256 characters that contain no word character are equal, which leaves the scripts
- * that are written with letters:
+ * The two arrays that describe all characters take 5.6 MB and are read once, here. They consist of
+ * 4,352 pages of 256 characters. All pages without a word character are equal and are stored once,
+ * so mainly the pages of scripts written with letters take memory:
  *
  *     pages     │ 0 │ 1 │ … │ 7 │ 7 │ 7 │ … │            one uint16 for each page
  *                 │   │       └───┴───┴── unassigned, symbols: one page of zeros

@@ -1,8 +1,8 @@
 /* double_array.c - finds the bases of double_array.h
  *
- * Used for nodes with labels of 16 bits: code points (encoders/lanes_build.c) and numbers of
- * characters (encoders/charwise.c). Two bit sets describe the array while it is filled; the caller
- * writes the slots themselves afterwards, from the bases. */
+ * Used for nodes with labels of 16 bits: code points (encoders/lanes_build.c) and character numbers
+ * (encoders/charwise.c). Two bit sets describe the array while it is filled; the caller writes the
+ * slots themselves afterwards, from the bases. */
 
 #include "structures/double_array.h"
 
@@ -102,7 +102,7 @@ static int64_t count_slots(const placing *p)
     return w ? (w - 1) * BITS + highest_bit(p->used[w - 1]) + 1 : 0;
 }
 
-/* Nodes of 64 and more labels are one class; then come 32..63, 16..31, and so on. Within a class,
+/* Nodes with 64 or more labels form one class; then come 32..63, 16..31, and so on. Within a class,
  * nodes keep the order of the list: see place_node. */
 int double_array_place(const uint16_t *labels, const int64_t *offsets, int64_t n_nodes,
                        int64_t n_reserved, int64_t max_slots, uint32_t *bases, int64_t *ret_n_slots)

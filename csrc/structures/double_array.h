@@ -8,8 +8,8 @@
  *                                            of node           A     A  A  B        B
  *
  * No two nodes have the same base. So a slot with the label c belongs to the node whose base is the
- * slot minus c, and comparing the label proves the parent: A has no child 5, because slot 7 is
- * marked 2.
+ * slot minus c, and comparing the label shows whether the slot belongs to the node: A has no child
+ * 5, because slot 7 is marked 2.
  *
  * Finding good bases is a packing problem. Nodes with many children are placed first, while the
  * array is empty, and nodes with one child fill the holes that they leave.

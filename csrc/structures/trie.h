@@ -11,10 +11,10 @@
  *     "ab" -> 7:   heads['a','b'] --base--> units[base ^ 'c'] --base--> ...
  *                  = {base, value 8, length 2}
  *
- * No two nodes share a base, so a matching label proves the parent. Units 0..255 are never used, so
- * base 0 leads to no child, and the walk needs no test for leaves. A base and its children lie in
- * one block of 256 units, so that checking base < n_units once, when a file is opened, makes every
- * access safe.
+ * No two nodes share a base, so a matching label proves that the unit is a child of the node. Units
+ * 0..255 are never used, so base 0 leads to no child, and the walk needs no test for leaves. A base
+ * and its children lie in one block of 256 units, so that checking base < n_units once, when a file
+ * is opened, makes every access safe.
  *
  * Most walks are short. heads[] holds, for every pair of first bytes, the node they lead to and the
  * longest piece found so far (a one-byte piece at worst), so a walk starts at depth two with one

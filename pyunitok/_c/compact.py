@@ -195,7 +195,7 @@ class CompactSearch(TextCounter):
         ids, offsets = self.extract(tokens, windows), np.cumsum(np.append(0, windows - tokens))
         sums = np.append(0, np.cumsum(pieces.lengths[ids], dtype=np.int64))
         wanted = sums[offsets[:-1]] + n_bytes + skips
-        at = np.searchsorted(sums, wanted)  # the sum first reaches `wanted` with token at - 1
+        at = np.searchsorted(sums, wanted)  # token `at - 1` is the first at which the sum reaches `wanted`
         return tokens + at - 1 - offsets[:-1], wanted - sums[at - 1]
 
     def sizes(self, sizes: U32, begins: Offsets, ends: Offsets) -> Offsets:

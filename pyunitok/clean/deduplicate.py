@@ -11,9 +11,10 @@
             cuts         ├──┤       ├──┤   ├───┤                     positions in text-0
             text-1   │ doc │ doc │  │ doc │doc         │
 
-    keep first   removes a byte if it is in a window whose first occurrence is earlier and does not overlap it
-    keep none    removes a byte if it is in a window that occurs elsewhere, as Lee et al. 2021 define it
-                 (arXiv 2107.06499), so no copy is kept
+    keep first   removes a byte if it is in a window that occurred earlier, and that first occurrence does not overlap
+                 the window
+    keep none    removes a byte if it is in a window that occurs elsewhere, as in Lee et al. 2021 (arXiv 2107.06499), so
+                 no copy is kept
 
 Steps 1 to 4 write to a workspace (workspace.py) and resume after the last finished step; step 5 resumes from its last
 checkpoint (output.py). The output is byte-identical, and depends on neither threads nor memory.

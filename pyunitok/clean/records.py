@@ -22,7 +22,7 @@ from pyunitok.clean.workspace import Space
 from pyunitok.errors import OutputError
 
 BUCKETS = 2048
-SMALL_RUN = (4 << 20) // 24  # records that are divided in the cache, which takes half the time
+SMALL_RUN = (4 << 20) // 24  # records that fit in the CPU cache, so that dividing them takes half as long
 HASH_SHIFT = 64 - 11  # the shift for keys that are hashes
 
 
@@ -215,7 +215,7 @@ def removed_before(ranges: Int64s, places: Int64s) -> Int64s:
 def widened(before: Int64s, ranges: Int64s) -> Sequence[Int64s]:
     """Translates ranges of a text from which the ranges `before` were removed into ranges of the original text. Returns
     [before, the translated ranges]. A translated range includes the ranges of `before` inside it."""
-    places = before[:, 0] - removed_before(before, before[:, 0])  # where the ranges were in the text without them
+    places = before[:, 0] - removed_before(before, before[:, 0])  # the positions in the shortened text where they were
     totals = np.concatenate(([0], np.cumsum(before[:, 1] - before[:, 0])))
     begins = ranges[:, 0] + totals[np.searchsorted(places, ranges[:, 0], "right")]
     ends = ranges[:, 1] + totals[np.searchsorted(places, ranges[:, 1] - 1, "right")]

@@ -63,7 +63,8 @@ class TRIE_TOKENIZER:
         return self.encodeBytes(src.encode("utf-8"))
 
     def decode(self, tokens: Iterable[int]) -> str:
-        """Decode ids to text; as in rwkv, to a single U+FFFD if an id is unknown or the bytes are invalid UTF-8."""
+        """Decode ids to text. As in rwkv, the result is one U+FFFD if an id is unknown or the bytes are invalid
+        UTF-8."""
         try:
             return self.decodeBytes(tokens).decode("utf-8")
         except (UnicodeDecodeError, KeyError):

@@ -29,7 +29,8 @@ READ_COST = 4  # reading an occurrence costs a quarter as much as searching for 
 # Units of Work, that is, about a nanosecond each:
 SEARCH_WORK = 1000  # for a combination
 COMPARE_WORK = 3  # for a word compared around the rarest place
-SCAN_WORK, START_WORK, SPAN_WORK = 2, 40, 6  # for a word read; for one that the first place accepts; also for its span
+# per word read; per word that the first place accepts; per such word and word of the span
+SCAN_WORK, START_WORK, SPAN_WORK = 2, 40, 6
 
 
 @dataclass
@@ -112,7 +113,7 @@ def find_words(shard: WordShard, query: WordQuery, max_work: int | None = None) 
 
 
 def _scanned(shard: WordShard, query: WordQuery, n_starts: int, work: Work) -> ShardMatches:
-    """The matches in the words that `work` allows to read. The first place accepts n_starts of all words."""
+    """The matches among as many words as `work` allows us to read. The first place accepts n_starts of all words."""
     parts = [(_NONE, _NONE)]
     cost = SCAN_WORK + n_starts * (START_WORK + SPAN_WORK * query.span) // len(shard)
     words = shard.words[: work.take(len(shard), cost)]

@@ -18,8 +18,8 @@ def count_ids(
 ) -> np.ndarray[Any, np.dtype[np.int64]]:
     """How often each id occurs: int64[largest id + 1], or int64[65536] for uint16.
 
-    Any thread may call on_ids, with the number of ids just counted. Each thread uses 8 bytes per id up to the largest
-    for its own counts, plus about 20 MiB.
+    Any thread may call on_ids, with the number of ids just counted. Each thread keeps its own counts, which take 8
+    bytes for each id from 0 to the largest, and uses about 20 MiB more.
     """
     threads = threads_or_cores(threads)
 

@@ -128,8 +128,8 @@ def run(training: Training, options: PatternOptions, to: str | None) -> Trained:
     notes: Rows = [("text", f"{stats.n_bytes:,} bytes, {n_words:,} distinct words")]
     if left_out[0]:
         n_units, n, least = left_out
-        rare = f"{n_units:,} words seen fewer than {least} times ({n:,} in total) exceeded --max-memory"
-        notes.append(("rare", rare))
+        rare = f"{n_units:,} words seen fewer than {least} times ({n:,} in total)"
+        notes.append(("rare", f"{rare} were left out to stay within --max-memory"))
     return training.trained(
         tokenizer, learned, {"learned": len(learned), "byte": 256, "control": n_special}, notes, [], stats.n_bytes,
         source, n_merges=len(learned), first_merges=partial(first_merges, vocabulary, n_special),

@@ -35,7 +35,7 @@ def _yes_no(name: str, default: str, help: str, section: str) -> Option:
 
 
 OPTIONS = [
-    Option("compat", "Train exactly the model of sentencepiece 0.2.3.", ("sentencepiece",)),
+    Option("compat", "Produce exactly the same model as sentencepiece 0.2.3.", ("sentencepiece",)),
     Option("normalization_rule_name", "nmt_nfkc (the default), nfkc, *_cf or identity.", section="Text"),
     Option("normalization_rule_tsv", "A file of normalization rules instead.", section="Text"),
     _yes_no("add_dummy_prefix", "yes", "Put a space before each text.", "Text"),
@@ -44,7 +44,8 @@ OPTIONS = [
     Option("input_sentence_size", "Train on a sample of this many lines.", int, section="Text"),
     Option("seed", "Seed of the sample.", int, 0, "Text"),
     Option("character_coverage", "Share of the characters to keep. Default: 0.9995.", float, section="Characters"),
-    Option("auto_character_coverage", "Choose the characters (BPE, or --prune sparse).", bool, section="Characters"),
+    Option("auto_character_coverage", "Choose the characters automatically (BPE, or --prune sparse).", bool,
+           section="Characters"),
     Option("required_chars", "Characters that always become pieces.", section="Characters"),
     Option("initial_alphabet", "Same as --required-chars.", section="Characters"),
     _yes_no("byte_fallback", "no", "Encode unknown characters as their bytes.", "Characters"),
@@ -165,7 +166,8 @@ def _notes(job: SentencePieceJob) -> Rows:
         ret.append(("reserved", f"{stats.n_reserved:,} lines contain U+2585 and were left out"))
     if job.left_out[0]:
         units, n, least = job.left_out
-        ret.append(("rare", f"{units:,} words seen fewer than {least} times ({n:,} in total) exceeded --max-memory"))
+        rare = f"{units:,} words seen fewer than {least} times ({n:,} in total)"
+        ret.append(("rare", f"{rare} were left out to stay within --max-memory"))
     return ret
 
 

@@ -51,7 +51,8 @@ static double random_score(int style)
     }
 }
 
-/* Adds pieces that are suffixes of one another: more end at a byte than a record can list. */
+/* Adds pieces that are suffixes of one another, so that more pieces end at one byte than a record
+ * can list. */
 static void add_runs(void)
 {
     uint8_t run[AUTOMATON_PIECE_BYTES_MAX];

@@ -242,7 +242,8 @@ def generated(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
 def build(folder: Path) -> list[Named]:
     """All training sources with their names, kind/source."""
     ret: list[Named] = []
-    seen: set[bytes] = set()  # lines of all natural languages: lines in several languages are English, code or names
+    # shared by all natural languages: a line that occurs in several languages is English, code or names
+    seen: set[bytes] = set()
     there = kinds(folder, "train")
     found = languages(folder)
     first = [name for name in WEIGHT if name in found]
