@@ -63,7 +63,7 @@ def tokenize(
     on_error          what to do with a document that cannot be read: "raise" InputError; "skip" it and list it in
                       OUT.errors.jsonl; "skip-file" also skips and lists damaged files
     metadata          keep each document's file, line and JSON fields in OUT.meta.jsonl.zst
-    verify            decode each block and compare it with its text
+    verify            decode each block's ids and compare the result with its text
     shard             (i, n): tokenize only the i-th of n contiguous ranges of the inputs, into OUT.i-of-n; see
                       run.merge
     ray               run on the Ray cluster at this address, "auto" or "local"; each task reads `unit_bytes` of the

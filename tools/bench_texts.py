@@ -91,7 +91,7 @@ def repeated(text: bytes, n_bytes: int) -> Iterator[bytes]:
 
 
 def random_slices(slices: list[bytes], n_bytes: int) -> Iterator[bytes]:
-    """n_bytes of slices drawn at random, with a number before each; the same for the same arguments."""
+    """n_bytes of slices drawn at random, with a number before each; equal arguments give equal bytes."""
     draw = random.Random(1)
     return limited((b"\n%d " % k + draw.choice(slices) for k in count()), n_bytes)
 

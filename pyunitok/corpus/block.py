@@ -12,7 +12,7 @@ import numpy as np
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.packed import Bytes, Offsets
 
-# Returns how many bytes of an unfinished document may be processed now; 0: more must be read. See unitok_split in
+# Returns how many bytes of an unfinished document may be processed now; 0 if more must be read. See unitok_split in
 # csrc/unitok.h.
 Split = Callable[[memoryview], int]
 

@@ -7,9 +7,9 @@
 A file is written as NAME.partial, under a lock, and renamed when it is complete and on disk. A link at NAME.partial is
 never followed.
 
-Writing through the page cache takes a second or more of CPU time for every 1.5 GB, which the encoder could use, and
-fills the cache with data that will not be read soon. So large files are written directly to the disk (O_DIRECT). Small
-files are written through the cache, because the next program will read them.
+Writing 1.5 GB through the page cache takes at least a second of CPU time, which the encoder could use, and fills the
+cache with data that will not be read soon. So large files are written directly to the disk (O_DIRECT). Small files are
+written through the cache, because the next program will read them.
 """
 
 from __future__ import annotations
@@ -310,7 +310,7 @@ class OutFile:
         self._fd = self._sync_fd = -1
 
     def state_at(self, n_bytes: int) -> Hashed:
-        """The state of the file when it had n_bytes, at most its current size. Reads at most one chunk."""
+        """The state of the file when it had n_bytes, which must not exceed its size. Reads at most one chunk."""
         self.save()
         hashed = ChunkHash(tuple(self._hash.digests[: n_bytes // hashing.HASH_CHUNK_BYTES]))
         self._hash_range(hashed, hashed.n_bytes, n_bytes)
@@ -324,7 +324,8 @@ class OutFile:
         self._restore(state)
 
     def verify(self, state: Hashed) -> None:
-        """Raise OutputError unless all complete chunks match `state`. Opening the file has verified only the rest."""
+        """Raise OutputError unless all complete chunks match `state`. Opening the file verified only the bytes after
+        them."""
         size = hashing.HASH_CHUNK_BYTES
         for k, digest in enumerate(state.digests):
             hashed = ChunkHash()

@@ -1,6 +1,6 @@
 """Accesses files at URLs with fsspec: expands arguments to files, and reads ranges with read-ahead and retries.
 
-    s3://bucket/key   gs://   hf://datasets/…   https://   memory://   and no protocols except those in PROTOCOLS
+    s3://bucket/key   gs://   hf://datasets/…   https://   memory://   (only the protocols in PROTOCOLS)
 
 fsspec's caches are not used, because a file is read only once, in ranges that are requested before they are needed:
 

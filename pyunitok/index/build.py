@@ -93,7 +93,7 @@ def build_index(
     threads           maximum number of shards to sort at the same time; all cores by default
     add               add the files to the index in the folder; its existing shards, order and columns do not change
     overwrite         replace the index in the folder
-    drop_tokens       with compact: afterwards store the token files in the index, compare all tokens, and remove the
+    drop_tokens       with compact: once built, store the token files in the index, compare all tokens, and remove the
                       files; `tokens` can also be the folder of the index itself
     model             replaces the model that the token files name
     ray               the address of a Ray cluster that builds the shards: "auto", "local" or HOST:PORT
@@ -207,8 +207,8 @@ class _Inputs:
         return plan_conversion(opened, self.folder, compact)
 
     def were_added(self, found: IndexManifest) -> bool:
-        """Whether an earlier call added these token files: the last files of the index are these files, unchanged, in
-        the same shards as if they were added now."""
+        """Whether an earlier call added these token files: they are the last files of the index, unchanged, and adding
+        them now would result in the same shards."""
         n = len(found.files) - len(self.paths)
         last = [resolved_path(file.path, self.folder) for file in found.files[max(n, 0) :]]
         if n < 1 or last != [Path(path).resolve() for path in self.paths]:
@@ -233,7 +233,7 @@ def _existing(folder: Path, add: bool, overwrite: bool) -> IndexManifest | None:
                 f"{folder} stores the only copy of its token files; restore them with `pyunitok export --to tokens`, "
                 "or remove the folder"
             )
-        (folder / INDEX_NAME).unlink(missing_ok=True)  # first, because it names the files that are removed next
+        (folder / INDEX_NAME).unlink(missing_ok=True)  # first, because index.json names the files removed next
         sync_folder(folder)
         for path in folder.iterdir():
             if OWN_FILE.fullmatch(path.name):
@@ -281,7 +281,7 @@ def _begin(
         if existing is None and SHARD_FILE.fullmatch(found.name):
             raise OutputError(f"{found} exists; --overwrite removes the files of an index")
         if found.match("*.json.partial"):
-            found.unlink()  # left by an earlier --add, which starts over
+            found.unlink()  # left by an interrupted --add, which starts over
     if rank is not None and existing is None:
         write_whole(folder / plan.rank_name, rank.astype(plan.dtype).tobytes())
     write_whole(path, plan.to_json())  # last, because the plan makes the run resumable
@@ -305,7 +305,7 @@ def _commit(folder: Path, plan: IndexManifest) -> IndexManifest:
 
 
 def _clean_up(folder: Path) -> None:
-    """Remove the working files of a complete index, also after a run that was killed while removing them."""
+    """Remove the working files of a complete index, including those that a killed run did not remove."""
     path = partial_name(folder / PLAN_NAME)
     if not path.exists() or not (folder / INDEX_NAME).exists():
         return
@@ -363,7 +363,7 @@ def _build_shards(
 class BuildContext:
     """The data that all shards share. It is pickled to be sent to other machines.
 
-    source  the folder of an index with the same shards, whose suffix arrays are used instead of sorting
+    source  the folder of an index with the same shards, its suffix arrays are used instead of sorting
     """
 
     folder: Path
@@ -378,8 +378,8 @@ def on_threads(
     """Call function(number, on_share) for each number in `sizes`, on at_once threads.
 
     sizes     for each number, the number of tokens to process, which on_progress reports
-    function  reports its completed share by calling on_share(0 to 1); may return a function that waits for the disk,
-              which runs while the thread starts its next call
+    function  reports its completed share by calling on_share(0 to 1); may return another function,
+              which waits for the disk while the thread starts its next call
 
     An exception in one call, or Ctrl-C, stops the others at their next call of on_share.
     """

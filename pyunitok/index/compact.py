@@ -149,7 +149,7 @@ def advise(image: Bytes, advice: str) -> None:
 def compact_file(
     ranks: Tokens, sa: np.ndarray[Any, Any], options: CompactOptions, on_share: Callable[[float], None]
 ) -> Iterator[np.ndarray[Any, Any]]:
-    """The bytes of a shard's file, with checksums. Overwrites both arrays. Calls on_share after each step."""
+    """The bytes of a shard's file, with checksums. Both arrays are overwritten. Calls on_share after each step."""
     digests = [xxhash.xxh64() for _ in range(SECTIONS)]
     for part in build_parts(ranks, sa, ID_COUNTS[ranks.itemsize], **asdict(options)):
         data = part.data

@@ -98,8 +98,7 @@ class RepeatedSpans:
     begins, ends            token ranges within the documents
     byte_begins, byte_ends  byte ranges within the decoded documents
     occurrences             the count of the most frequent window in the span
-    later                   the number of tokens of the span that are in windows that repeat earlier text without
-                            overlapping it
+    later                   the number of the span's tokens in windows that repeat earlier text and do not overlap it
     """
 
     documents: Int64s
@@ -335,7 +334,7 @@ class _Joiner:
     BEGIN, END   the tokens of the span
     DOCUMENT     the document that contains it
     OCCURRENCES  the count of the window, or of the most frequent window in the span
-    FRESH        the number of tokens in windows that repeat earlier text without overlapping it; a token in several
+    FRESH        the number of tokens in windows that repeat earlier text and do not overlap it; a token in several
                  such windows counts for the first of them
     """
 
@@ -366,10 +365,10 @@ class _Left:
 
     def __init__(self, output: Output, inputs: list[InputRecord]) -> None:
         self._output, self._inputs = output, inputs
-        self._documents = np.cumsum([record.documents for record in inputs])  # where the documents of each input end
+        self._documents = np.cumsum([record.documents for record in inputs])  # each input's end
         self._tokens, self._bytes = np.zeros(len(inputs), np.int64), np.zeros(len(inputs), np.int64)
         self._n_documents = 0
-        self._n = self._last = np.zeros(2, np.int64)  # (tokens, bytes) written so far, and up to the last document end
+        self._n = self._last = np.zeros(2, np.int64)  # (tokens, bytes) written: all, up to the last document end
 
     def add(self, ids: Ids, kept: Bools, ends: Int64s, sizes: Ids) -> None:
         """Write tokens. kept: which of the original tokens are written; ends: the document ends among the

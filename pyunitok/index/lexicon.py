@@ -107,7 +107,7 @@ class WordLexicon:
     def _between(self, key: tuple[str, ...]) -> Int64s:
         """The ids of the words whose sort keys begin with `key`."""
         begin, step = self._bisect(key, False, 1, len(self)), 1
-        while begin + step < len(self) and self._key(begin + step)[: len(key)] == key:  # usually, there are few
+        while begin + step < len(self) and self._key(begin + step)[: len(key)] == key:  # few words match
             step *= 2
         return np.arange(begin, self._bisect(key, True, begin, min(len(self), begin + step)), dtype=np.int64)
 
@@ -124,7 +124,7 @@ class WordLexicon:
 
     @cached_property
     def _key(self) -> Callable[[int], tuple[str, str, str]]:
-        """The sort key of a word. Most searches begin with the same words."""
+        """The sort key of a word, cached because most binary searches begin with the same words."""
         return lru_cache(CACHED_KEYS)(lambda id_: sort_key(self.word(id_)))
 
     def wildcard(self, pattern: str, folding: Folding = SAME) -> Int64s:

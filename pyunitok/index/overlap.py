@@ -118,7 +118,7 @@ class Overlaps(TokenSearch):
 
         normalize  a window of words occurs if a document contains the same words in succession, ignoring case and
                    everything between words; requires `index --words`
-        max_work   the budget of each window; with normalize, all windows of a batch of texts share these budgets
+        max_work   the budget of each window; with normalize, the windows of a batch share the sum of their budgets
         """
         if n < 1:
             raise LimitError(f"n must be at least 1, not {n}")
@@ -155,7 +155,7 @@ class Overlaps(TokenSearch):
         whole_words  parts begin and end at word boundaries; otherwise at character boundaries
         normalize    parts are sequences of words, and occur if a document contains the same words in succession,
                      ignoring case and everything between words; requires `index --words`
-        max_work     the budget of each search; with normalize, that of each word of the text, in one sum
+        max_work     the budget of each search; with normalize, of each word; all words share the sum of their budgets
 
         This takes about 20 to 50 searches per span, and 6 to 8 for every 10 to 20 bytes of text between spans. A search
         takes a few µs, and 1 to 10 ns per byte.

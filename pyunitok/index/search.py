@@ -35,7 +35,7 @@ PARALLEL_TOKENS = 1 << 30  # larger compact indexes are searched on several thre
 MAX_THREADS = 32  # more than the cores: the threads overlap their waits for the disk
 SORT_CHARS = 40  # the number of characters next to a hit that "R1" and "L1" compare
 MAX_SCANNED = 1_000_000  # the sample size of next, previous and by_source
-MAX_LOCATED = 100_000  # in a compact index, the sample size of these and documents(): locating it takes about a second
+MAX_LOCATED = 100_000  # the same and of documents(), in a compact index; locating that many takes about a second
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class SourceCount:
 
 
 class SourceCounts(list[SourceCount]):
-    """How often a query occurs in each input. approx is that of every SourceCount, also if there are none."""
+    """How often a query occurs in each input. approx equals that of every SourceCount, if there are any."""
 
     def __init__(self, counts: Iterable[SourceCount], approx: bool) -> None:
         super().__init__(counts)
@@ -129,7 +129,7 @@ class TextSearch:
         """Internal: use open_index()."""
         self.folder = opened.folder
         self.manifest = opened.manifest
-        self.dtype = np.dtype(opened.manifest.dtype)  # of the ids
+        self.dtype = np.dtype(opened.manifest.dtype)  # the type of the ids
         self.arrays: list[TokenArray] = opened.arrays
         self.shards = opened.shards
         self.max_work = max_work
@@ -141,7 +141,7 @@ class TextSearch:
         self._lock = threading.Lock()
         is_parallel = opened.manifest.compact is not None and self.n_tokens > PARALLEL_TOKENS
         self._threads = min(len(self.c), MAX_THREADS) if is_parallel else 1
-        self._pool: tuple[int, ThreadPoolExecutor] | None = None  # of the process with this id
+        self._pool: tuple[int, ThreadPoolExecutor] | None = None  # (process id, its pool)
 
     # ------------------------------------------------------------------------------------ properties and documents ---
 

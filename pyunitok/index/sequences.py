@@ -19,7 +19,7 @@ from pyunitok.model.ids import as_ids
 from pyunitok.packed import Packed, as_bytes
 
 Query = Text | Sequence[int] | Tokens
-Parts = tuple[Int64s, Int64s, Int64s]  # parts of tokens: their ids, and where the parts begin and end in them
+Parts = tuple[Int64s, Int64s, Int64s]  # parts of tokens: the id, and the part's first byte and end in its text
 
 MAX_CONTEXT = 256  # the maximum tokens in the context of an ∞-gram
 MAX_DRAWS = 64  # attempts to draw an occurrence that is followed by a token
@@ -194,7 +194,7 @@ class TokenSearch(TextSearch):
         """The distribution of the text that follows a query. For ids, this is the exact distribution of the next token,
         in time linear in the number of distinct next tokens. For text, it is the distribution of the rest of the token
         in which an occurrence ends, or of the next token if it ends at a token boundary; if there are more than a
-        million occurrences, it is estimated from some at equal distances in the order of the index."""
+        million occurrences, it is estimated from occurrences at equal distances in index order."""
         if isinstance(query, str | bytes):
             return self._around(as_bytes(query), self._after).first(limit)
         ids = self.ids(query)
@@ -340,7 +340,7 @@ class TokenSearch(TextSearch):
         arrays once, at tens of millions of suffixes per second, and holds the result in memory."""
         if n < 1 or min_count < 1:
             raise LimitError(f"n and min_count must be at least 1, not {n} and {min_count}")
-        least = -(-min_count // max(1, len(self.c)))  # at least one shard contains the average count or more
+        least = -(-min_count // max(1, len(self.c)))  # the average per shard; at least one shard reaches it
         parts = [np.empty((0, n), self.dtype)]
         for number, shard in enumerate(shard.restored() for shard in self.shards):
             at, c = 0, shard.searcher(self.eod)
@@ -362,7 +362,7 @@ class TokenSearch(TextSearch):
 
 def _counted(ids: Int64s, begins: Int64s, ends: Int64s) -> list[tuple[tuple[int, int, int], int]]:
     """The distinct rows of these columns with their counts."""
-    bits = max(int(column.max(initial=0)) for column in (begins, ends)).bit_length()  # at most 22: ids take up to 19
+    bits = max(int(column.max(initial=0)) for column in (begins, ends)).bit_length()  # <= 22, as ids take up to 19
     packed = ((ids + 1) << 2 * bits) | (begins << bits) | ends
     values, counts = np.unique(packed, return_counts=True)
     mask = (1 << bits) - 1

@@ -194,7 +194,7 @@ def _compact_problems(
         yield f"{name}: {problem}"
         return
     restored = shard.restored()
-    if ids is None:  # the index stores the tokens, whose hash is known
+    if ids is None:  # only the index has the tokens; compare their hash
         ids = restored.ids
         found = [task.check() for task in hash_checks(f"the tokens in {name}", ids, record.hash.get("ids"))]
         problems = [problem for part in found for problem in part]

@@ -10,7 +10,7 @@ on hashes, memory or threads.
 
 Memory: up to half of the budget is used for the counters and, later, for the records that threads group or compare.
 Disk: 48 bytes for each window that occurs more than once, and 24 bytes for each other window that shares its counter
-with a different window. With 2 bytes of counters per token, an eighth of the windows do; with few counters, nearly all.
+with a different window: an eighth of them with 2 bytes of counters per token, and nearly all with few counters.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def _joined(before: Heads, heads: Heads) -> Heads:
 
 
 def _repeats(records: Records, heads: Heads, sizes: Int64s | None = None) -> Records:
-    """The records of repeats. sizes: how many of the sorted `records` belong to each head; by default, its count."""
+    """The records of repeats. sizes: for each head, the number of its sorted `records`; by default, its count."""
     sizes = heads["count"] if sizes is None else sizes
     is_repeated = heads["count"] > 1
     kept = np.repeat(is_repeated, sizes)

@@ -27,8 +27,8 @@ MAX_COMBINATIONS = 1 << 18
 SCAN_SHARE = 1 / 1024  # if the rarest place accepts a larger share of the words, all words are read
 READ_COST = 4  # reading an occurrence costs a quarter as much as searching for a combination
 # Units of Work, that is, about a nanosecond each:
-SEARCH_WORK = 1000  # for a combination
-COMPARE_WORK = 3  # for a word compared around the rarest place
+SEARCH_WORK = 1000  # per combination
+COMPARE_WORK = 3  # per word compared around the rarest place
 # per word read; per word that the first place accepts; per such word and word of the span
 SCAN_WORK, START_WORK, SPAN_WORK = 2, 40, 6
 
@@ -156,7 +156,7 @@ def _matching(
     span = len(accepted) + sum(most for _, most in gaps)
     reached: dict[int, Mask] = {0: np.ones(len(starts), np.bool_)}  # distance: whether the latest place can match there
     words = [shard.at(starts + distance) for distance in range(span)]
-    inside: list[Mask] = [np.ones(len(starts), np.bool_)]  # by distance: whether the document extends that far
+    inside: list[Mask] = [np.ones(len(starts), np.bool_)]  # by distance: whether the document is that long
     for distance in range(1, span):
         inside.append(inside[-1] & (words[distance] != 0))
     for mask, (least, most) in zip(accepted[1:], gaps, strict=True):

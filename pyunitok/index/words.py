@@ -305,14 +305,14 @@ class WordIndex:
         return self._index.hits_at(Places(shards.astype(np.int64), tokens, skips), sizes, total, approx)
 
     def _place(self, number: int, begin: int, end: int) -> tuple[int, int, int]:
-        """Returns (token, byte in the token, bytes) of words begin:end of a shard."""
+        """Returns (token, byte in the token, number of bytes) of words begin:end of a shard."""
         words, shard = self.shards[number], self._index.shards[number]
         document = int(words.documents(np.array([begin]))[0])
         first = int(words.ends[document - 1]) + 1 if document else 0
         token = int(shard.ends[document - 1]) - shard.begin if document else 0
         last = int(shard.ends[document]) - shard.begin - (self._index.eod is not None)
         skip = 0
-        mark = int(np.searchsorted(words.marks, np.uint32(begin), "right")) - 1  # an int would convert all marks
+        mark = int(np.searchsorted(words.marks, np.uint32(begin), "right")) - 1  # an int would make NumPy convert marks
         if mark >= 0 and words.marks[mark] >= first:
             first, token, skip = (int(x[mark]) for x in (words.marks, words.mark_tokens, words.mark_skips))
         if not 0 <= token <= last <= len(shard):

@@ -82,7 +82,7 @@ class Identity:
 
 
 def _known(file: InputFile) -> InputFile:
-    """Drop the number from the path of a process substitution, <(command), because it differs in every call."""
+    """Drop the number from the path of a process substitution, <(command), because the number differs in every call."""
     if "/fd/" not in file.path:
         return file
     return replace(file, path=re.sub(r"^/(dev|proc/self)/fd/\d+$", "/dev/fd", file.path))

@@ -4,7 +4,8 @@
                                                  ├─▶ compare bytes and document ends
     tokens ──▶ decoders (threads) ─▶ documents ──┘
 
-The two sides are independent: files and separators delimit the documents read, OUT.ends the documents decoded.
+The two sides are independent: documents that are read end at separators and file ends, and decoded documents end where
+OUT.ends says.
 """
 
 from __future__ import annotations

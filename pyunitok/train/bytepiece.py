@@ -43,7 +43,7 @@ class BytePieceOptions:
     """The options of bytepiece.Trainer, under its names.
 
     max_vocab_size  the vocabulary size of each model to make, including <pad>, <bos> and <eos>
-    compat          train exactly the model of bytepiece 0.6.3
+    compat          produce the same model as bytepiece 0.6.3
     """
 
     order: int = option(6, "Maximum bytes in an n-gram.", least=1, most=MAX_ORDER)

@@ -86,7 +86,7 @@ class UnitCounter:
 
     @property
     def _share(self) -> int:
-        """Bytes per thread. Sorting the units and exporting sorted units takes half as much again."""
+        """Bytes per thread. Sorting and exporting the units takes half as much memory again."""
         return self._max_memory // (2 * max(1, len(self._segmenters)))
 
     def _spill(self, counter: Table) -> None:

@@ -85,11 +85,11 @@ def train_longest(
 ) -> list[bytes]:  # fmt: skip
     """The pieces, sorted by bytes, including all 256 single bytes.
 
-    n_pieces     their number, including the bytes; fewer are returned only if no more pairs repeat in the text
+    n_pieces     the number of pieces, with the bytes; fewer are returned only if no more pairs repeat in the text
     rules        which strings may be pieces
     required     pieces that are never dropped
     min_sources  the minimum number of sources that contain a piece of at least long_bytes
-    allowed      whether a string may be a piece, besides the rules; not called for required pieces
+    allowed      a condition on pieces in addition to the rules; not called for required pieces
     state        the state of an earlier run over the same sources, which is resumed
     after_round  called with the state after each round
     progress     called during a round with the name of the round, the bytes done, and the total

@@ -35,7 +35,7 @@ class _Reader:
         self._sink.add(*nfc.normalize_packed(data, offsets))
 
     def stats(self) -> SegmentStats:
-        """n_bytes, and in n_lines the number of documents or parts of documents."""
+        """Only n_bytes and n_lines are set; n_lines counts documents and parts of documents."""
         return self._stats
 
     @property

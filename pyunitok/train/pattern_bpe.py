@@ -237,7 +237,7 @@ def first_merges(vocabulary: Vocabulary, n_special: int, n_pieces: int) -> Token
     assert vocabulary.merges is not None
     end = n_special + 256 + n_pieces
     merges = vocabulary.merges.reshape(3, -1)
-    last = np.flatnonzero(merges[2] == end - 1)  # merges that make special tokens may come before it
+    last = np.flatnonzero(merges[2] == end - 1)  # not n_pieces - 1: some merges make special tokens
     kept = np.ascontiguousarray(merges[:, : last[0] + 1 if len(last) else None]).reshape(-1)
     return from_vocabulary(_pack(vocabulary.pieces[:end], n_special, kept, vocabulary.pattern))
 

@@ -35,8 +35,9 @@ class UnigramOptions:
 
     em          expectation: over all segmentations of a unit; viterbi: only the best one ("hard EM")
     prior       digamma: subtracts about half an occurrence from each piece, so that rare ones fade; mle: no prior
-    prune       by loss (of the objective without the piece), probability, or frequency (its count as a seed); sparse:
-                subtract a threshold from all expected counts until few are above it, as in sentencepiece
+    prune       loss: keep the pieces without which the objective loses most; probability; frequency: the piece's count
+                as a seed; sparse: subtract a threshold from all expected counts, and raise it until few counts exceed
+                it, as in sentencepiece
     objective   likelihood, or tokens: minimize the number of tokens
     em_tolerance, max_rounds  0: no limit
     """

@@ -26,8 +26,8 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass
 class ExactState:
-    """The model between rounds. pieces: sorted by bytes, with their scores; order: the numbers of those alive; sizes:
-    how many were alive at the start and after each step."""
+    """The model between rounds. pieces: sorted by bytes, with their scores; order: the numbers of the pieces
+    alive; sizes: how many were alive at the start and after each step."""
 
     pieces: Units
     scores: Floats
