@@ -37,7 +37,7 @@ class Tokenize(PipelineStep):  # type: ignore[misc]
     model  a model file, or None for the vocabulary unitok-v1; opened once per rank
     eod    the id after each document; None: no id; "model": the model's eod
 
-    A repeated rank starts from the beginning. Raises OutputError if the file cannot be written.
+    A rank that is run again starts from the beginning. Raises OutputError if the file cannot be written.
     """
 
     name = "pyunitok"

@@ -45,8 +45,9 @@ class Grams:
     min_units      an item with fewer than n units is an n-gram itself if it has at least min_units
     rules          divide text into words, which are the units; None: units are bytes or ids
     starts         int64[items + 1]: item k has the units starts[k]..starts[k + 1] - 1 of all units
-    n_grams        the number of distinct n-grams; each is identified by the first unit where it begins
-    repeats        int64[r, 2]: for each repeat of an n-gram: the unit that identifies it, and the unit where it repeats
+    n_grams        the number of distinct n-grams; each is identified by the unit where it first begins
+    repeats        int64[r, 2]: for each repeat of an n-gram: the unit that identifies the n-gram, and the unit where
+                   the repeat begins
     """
 
     def __init__(

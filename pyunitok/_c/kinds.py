@@ -10,7 +10,7 @@ from pyunitok._lib import lib
 class Kind(NamedTuple):
     """The properties of a kind of model that the rest of the package uses.
 
-    number            its UNITOK_KIND_ in csrc/unitok.h
+    number            its UNITOK_KIND_ constant in csrc/unitok.h
     algorithm         the name and version of the encoding, recorded in manifests because it determines the ids
     title             the name in messages
     summary           the description in `pyunitok inspect`

@@ -18,7 +18,7 @@ U64 = np.ndarray[Any, np.dtype[np.uint64]]
 RUN = np.dtype([("lo", "<i8"), ("hi", "<i8"), ("back", "<i4"), ("skip", "<i4")])
 HIT = np.dtype([(name, "<i8") for name in ("token", "skip", "n_bytes", "begin", "end", "dropped")])
 Runs = np.ndarray[Any, np.dtype[np.void]]  # of dtype RUN; see unitok_search_run
-ID_COUNTS: dict[int, int] = {2: lib.UNITOK_SEARCH_IDS_16, 4: lib.UNITOK_SEARCH_IDS_32}  # by bytes per id
+ID_COUNTS: dict[int, int] = {2: lib.UNITOK_SEARCH_IDS_16, 4: lib.UNITOK_SEARCH_IDS_32}  # {bytes per id: number of ids}
 TOP_TOKENS = 8
 
 

@@ -151,7 +151,7 @@ class Lexicon:
         )  # fmt: skip
 
     def parts(self, model: Scored, begin: int, end: int, parts: np.ndarray[Any, np.dtype[np.int32]]) -> None:
-        """For each of the pieces begin..end-1, count the pieces on the best path that spells it without itself."""
+        """For each of the pieces begin..end-1, count the pieces on the best path that spells it from other pieces."""
         lexicon, lattice, _, *scores = self._scored(model, None)
         _call(
             "parts_" + _width(model.scores), lexicon, lattice, *scores[:2], *self._list(), begin, end, pointer(parts)

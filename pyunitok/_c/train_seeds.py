@@ -27,7 +27,7 @@ class Seeds:
         return int(lib.unitok_seeds_parts(self.handle))
 
     def add_leaves(self, min_leaf: int, counters: Sequence[Counter], budget: int = 1 << 23) -> bool:
-        """Continue adding units that no counter contains to the first counter. Returns True at the end. Must not be
+        """Continue adding to the first counter the units that no counter contains. Returns True at the end. Must not be
         called with compat."""
         done = ffi.new("int32_t *")
         handles = ffi.new("unitok_counter *[]", [counter.handle for counter in counters])

@@ -33,7 +33,7 @@ Record = tuple[str, str, list[tuple[str, str]]]
 class Items:
     """The texts of all benchmarks.
 
-    texts       text k of item `items[k]`
+    texts       the texts; text k belongs to item `items[k]`
     benchmarks  the names of the benchmarks
     benchmark   the number of each text's benchmark
     items       the number of each text's item; the texts of an item are consecutive

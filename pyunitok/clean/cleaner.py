@@ -74,8 +74,8 @@ class Cleaner:
         self._counts_grams = rule.max_common is None
 
     def _is_affected(self, found: Int64s) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """bool[benchmarks]: whether the share of a benchmark's items that are contaminated exceeds set_share. found:
-        the number of documents in which each text was found."""
+        """bool[benchmarks]: whether a benchmark's share of contaminated items exceeds set_share. found: the number of
+        documents in which each text was found."""
         items, n = np.array(self._items.items), len(self._items.benchmarks)
         benchmark_of = dict(zip(self._items.items, self._items.benchmark, strict=True))
         sizes = np.bincount([*benchmark_of.values()], minlength=n)

@@ -72,7 +72,8 @@ def decontaminate(
     out             CLEAN: a file if the corpus is one file, otherwise a folder; None with action="report"
     against         files of benchmark items, in the format against_format: see clean/benchmarks.py
     field           the fields to compare, for against_format="fields"
-    preset          the rule of a paper (see clean/rules.py); `rule` overrides its fields, or those of the default Rule
+    preset          the rule of a paper (see clean/rules.py)
+    rule            fields of Rule; these override the preset or, without a preset, the default Rule
     model           the model for unit="tokens"
     report          a file for hits, JSON lines; compressed if its name ends in .zst, .gz, .bz2 or .xz
     reading         text_key, separator, threads and other options for reading the corpus
@@ -139,7 +140,7 @@ class Decontamination:
 
     @property
     def base(self) -> Path:
-        """The path after which the journal and the result of an undivided run are named."""
+        """The path from which the names of the journal and the result of an undivided run are derived."""
         base = self._out or self._report
         assert base is not None
         return base
@@ -293,7 +294,7 @@ class Decontamination:
 
     @staticmethod
     def _check_pipes(part: CleanPart, finished: dict[str, Any]) -> None:
-        """Raise InputError if the data in a pipe differ from the data in the finished run."""
+        """Raise InputError if the data in a pipe differ from the data that the finished run read."""
         for number, source in enumerate(part.sources):
             if source.opened is not None:
                 PipeStream(source.opened, to_hashed(finished["state"]["pipes"][str(number)])).drain()

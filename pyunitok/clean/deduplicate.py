@@ -154,12 +154,13 @@ def deduplicate(
 class Deduplicated:
     """The result of a run.
 
-    read, affected, written   the number of documents in the corpus, of those cut or dropped, and of those in CLEAN
+    read, affected, written   the numbers of documents in the corpus, of documents cut or dropped, and of documents in
+                              CLEAN
     skipped                   the number of lines that could not be read
-    bytes, removed_bytes      the number of bytes of text in the corpus, and of those removed
+    bytes, removed_bytes      the numbers of bytes of text in the corpus, and of bytes removed
     windows                   the number of windows that repeated
-    windows_left              windows that still repeat: cuts join text that was not adjacent, and shrunk ranges leave
-                              some repeated text
+    windows_left              the number of windows that still repeat, because cuts join text that was not adjacent, and
+                              shrunk ranges leave some repeated text
     rounds                    the number of times that repeats were removed
     is_complete_already       the run was finished by an earlier call
     """
@@ -440,7 +441,7 @@ class _Cutter:
         raise InputError(f"{name}: the file has changed since it was read; --overwrite starts again")
 
     def _line(self, block: Block, document: int, cuts: Int64s) -> bytes:
-        """The line of the report for a document; `cuts` are those of the block."""
+        """The line of the report for a document; `cuts` are the cuts of its block."""
         name, (begin, end) = self._sources[block.source].name, block.offsets[document : document + 2].tolist()
         number = block.first_document + document if block.numbers is None else int(block.numbers[document])
         own = np.clip(cuts[(cuts[:, 1] > begin) & (cuts[:, 0] < end)], begin, end) - begin

@@ -87,9 +87,9 @@ def _targets(out: Path | None, sources: Sequence[Source], names: Sequence[PurePa
 def rewriter_of(
     source: Source, target: Path | None, options: ReadingOptions, field: str | None = None
 ) -> Rewriter:
-    """The Rewriter for an input's format. A target whose name differs from the input's has the compression that its
-    suffix names. field: the name of the field that edits may add. Raises InputError if the input cannot be opened, or
-    if its format cannot be written."""
+    """The Rewriter for an input's format. If the suffixes of the target and the input differ, the target's suffix
+    determines the compression. field: the name of the field that edits may add. Raises InputError if the input cannot
+    be opened, or if its format cannot be written."""
     format_ = FORMATS[source.format]
     if target is not None and target.suffix not in ("", PurePath(source.path).suffix):
         source = replace(source, compression=by_suffix(target.suffix).name)

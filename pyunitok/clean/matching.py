@@ -133,10 +133,10 @@ class Matcher:
         return self.find(block.data, block.offsets[: block.n_docs + 1])
 
     def continued(self, data: Bytes, offsets: Offsets, hits: GramHits) -> Int64s:
-        """The units of items that count because of the rule's mismatches, once for each document.
+        """The units of items that count as found because the rule allows mismatches, once for each document.
 
         After each hit, document and item are compared unit by unit until more units than allowed differ. A comparison
-        also ends as soon as n units in a row are equal, because these are a hit, which has its own comparison.
+        also ends as soon as n units in a row are equal, because they are the next hit, which has its own comparison.
         """
         rule = self._rule
         steps: list[Int64s] = [np.empty((2, 0), np.int64)]
@@ -195,8 +195,8 @@ class Matcher:
 
     def shares_found(self, counts: Int64s, continued: Int64s) -> Shares:
         """The share of each text that n-grams in the corpus make up, or -1 if the text is not tested. counts[k]: the
-        number of documents that contain n-gram k; continued[k]: of those in which unit k follows an n-gram (see
-        continued())."""
+        number of documents that contain n-gram k; continued[k]: the number of documents in which unit k follows an
+        n-gram (see continued())."""
         occurs = np.zeros(self.grams.n_units + 1, np.int64)
         places, n_units = self._places(np.flatnonzero(counts))[1], np.diff(self._starts)
         np.add.at(occurs, places, 1)

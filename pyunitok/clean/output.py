@@ -5,7 +5,7 @@
 
 Files are written one at a time in input order, and get their final names when they are complete. A checkpoint
 syncs the current file and the reports to disk and then records their lengths and hashes, and the caller's progress, in
-the journal. A resumed run truncates them to these lengths and continues there.
+the journal. A resumed run truncates the files to these lengths and continues there.
 """
 
 from __future__ import annotations

@@ -92,8 +92,8 @@ def read_array(path: Path, run: str) -> Int64s | None:
 
 
 def read_result(path: Path, run: str, of: Callable[[dict[str, Any]], T]) -> T | None:
-    """of(the JSON in a part's file); None if the file is missing or belongs to a different run. Raises OutputError if
-    the file is damaged."""
+    """Call `of` with the JSON in a part's file, and return the result; None if the file is missing or belongs to a
+    different run. Raises OutputError if the file is damaged."""
     try:
         values = json.loads(path.read_bytes())
         return of(values) if values[RUN] == run else None

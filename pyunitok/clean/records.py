@@ -38,7 +38,7 @@ class RecordWriter:
     batch_bytes  the maximum size of a run; a run is divided in memory
 
     Small runs are faster to write, but many runs are slow to read, so runs grow with the file: a run has SMALL_RUN
-    records, or a 64th of the records before it.
+    records or a 64th of the records before it, whichever is more.
     """
 
     def __init__(self, space: Space, name: str, shift: int, batch_bytes: int) -> None:

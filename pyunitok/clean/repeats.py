@@ -5,9 +5,9 @@
                                            (by place)       (by hash)          (by place)
 
 csrc/unitok_clean.h defines anchors and windows. Each list between two steps is a file of records (records.py), of which
-threads read a few buckets at a time. `find` reads the text from its beginning to its end, as does `verify`, because
-pairs are ordered by place. Both therefore read almost sequentially, except that `verify` also reads the text that it
-compares with. Every range has been compared byte by byte, so the result depends neither on hashes nor on the seed.
+threads read a few buckets at a time. `find` reads the text from beginning to end. So does `verify`, because pairs are
+ordered by place, but it also reads the text that each window is compared with, which can be anywhere. Every range has
+been compared byte by byte, so the result depends neither on hashes nor on the seed.
 
 Memory: a bucket with more records than memory allows is grouped in pieces. Equal anchors may then be in different
 pieces, so all are marked; windows that remain in each piece are grouped again.
@@ -362,8 +362,8 @@ class TextRepeats:
 
 
 def _complete(ranges: Int64s, more: int, stop: int) -> int:
-    """The number of ascending ranges that are complete: after their ends are moved by `more`, they touch neither the
-    remaining ranges nor ranges that begin at or after `stop`."""
+    """How many of the ascending ranges, counted from the first, are complete: even with `more` added to their ends,
+    they touch neither the remaining ranges nor ranges that begin at or after `stop`."""
     n = int(np.searchsorted(ranges[:, 1], stop - more, "left"))
     if n == len(ranges):
         return n

@@ -13,7 +13,7 @@ from pyunitok.errors import OptionError
 UNITS = ("words", "bytes", "tokens")
 ACTIONS = ("drop", "cut", "mark", "report")
 MEASURES = ("units", "grams", "idf")
-OVER_HALF = 0.5 + 2**-30  # over 1/2, but below k/n for all k > n/2 and n < 2^29 units
+OVER_HALF = 0.5 + 2**-30  # above 1/2, but below every larger share k / n with n < 2^29 units
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class Rule:
     fields       compare only these fields of a benchmark, if it has any of them
     min_item     a text with fewer units is not tested
     min_units    a text with fewer than n units is compared in full if it has at least min_units; shorter texts are not
-                 tested. None: n, but at most 8
+                 tested. None: the smaller of n and 8
     min_share    a document is contaminated if n-grams that it contains make up this share of a text; 0: any n-gram
                  suffices
     measure      how shares are measured. units: in units that n-grams cover. grams: in n-grams. idf: in n-grams, each

@@ -125,8 +125,8 @@ class Workspace(SharedFolder):
         return OutputError(f"{self._journal_path}: damaged ({why}); --overwrite starts again")
 
     def step(self, name: str, work: Callable[[], dict[str, Any]], unused: Iterable[str] = ()) -> dict[str, Any]:
-        """The result of work(): numbers >= 0, or lists of such numbers. work() is called unless an earlier run stored
-        its result.
+        """Return the result of work(), whose values are numbers >= 0 or lists of such numbers. work() is not called if
+        an earlier run stored its result.
 
         unused  files that are not needed after this step; NAME also stands for all files NAME.*
         """

@@ -30,7 +30,7 @@ BYTE_PHASES = {  # phases of training and editing that report progress in bytes
 class Meter:
     """A context manager that shows progress. `what` names the data whose rate is shown.
 
-    The rate and the remaining time exclude the work of an earlier run, which begin() receives.
+    The rate and the remaining time exclude the work of an earlier run; begin() receives the amount of that work.
     """
 
     def __init__(self, label: str, what: str = "text") -> None:
@@ -103,7 +103,8 @@ class ByteMeter(Meter):
 
 
 def make_bar(**options: Any) -> Any:
-    """Make a tqdm bar that clears itself when closed. Passes it the size, because tqdm shows nothing on 0 columns."""
+    """Make a tqdm bar that clears itself when closed. Passes the terminal's size to tqdm, which shows nothing if it
+    detects a width of 0 columns."""
     from tqdm import tqdm
 
     columns, lines = terminal_size()

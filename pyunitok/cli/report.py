@@ -28,7 +28,7 @@ def report_left_out(left_out: Any) -> None:
 
 
 def report_formats(sources: Any) -> None:
-    """Print one line per format and reason for choosing it, with the first file to which it applies."""
+    """Print one line for each format and each reason for choosing that format, with the first such file."""
     if not sources:
         click.echo("this shard is empty: there are more shards than inputs", err=True)
     decided: dict[tuple[str, str], list[str]] = {}

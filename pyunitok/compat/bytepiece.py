@@ -175,8 +175,8 @@ def _checked(texts: Iterable[str]) -> Iterator[str]:
 def convert_to_bytepiece(pieces: Mapping[bytes | str, int], path: str | os.PathLike[str]) -> None:
     """Write a .model file with these pieces and counts, and add missing single bytes.
 
-    A piece that is never used, because shorter pieces score better, is dropped; its count is added to those of the
-    shorter pieces.
+    A piece is dropped if it is never used, because shorter pieces score better; its count is then added to the counts
+    of the shorter pieces.
     """
     counts = {piece if isinstance(piece, bytes) else piece.encode(): int(count) for piece, count in pieces.items()}
     for byte in range(256):

@@ -77,8 +77,8 @@ class Codec:
 
     @cached_property
     def lossless(self) -> bool:
-        """Whether every text survives a round trip. Greedy longest prefix: if all 256 bytes are pieces; models whose
-        symbols are bytes: if they do not normalize texts first; all others: no."""
+        """Whether every text survives a round trip. True for greedy longest prefix if all 256 bytes are pieces, and for
+        models whose symbols are bytes if they do not normalize texts first; otherwise False."""
         if self.model.info.flags & library.MODEL_FLAGS["bytes"]:
             return self.about.prepare is None
         return not self.model.kind.has_spec and all(self.model.find(bytes([byte])) >= 0 for byte in range(256))
@@ -232,9 +232,10 @@ class Codec:
     def _keeps_normalized(self) -> bool:
         """Whether every normalized text survives a round trip, except that U+2581 becomes a space.
 
-        Byte pieces spell the characters that no piece covers. U+2581 spelled with bytes does not become a space, so it
-        must be a piece, and word models, which spell complete words, do not qualify. If the model removes spaces, the
-        decoder strips one U+2581 from each of the leading pieces, so no piece may begin with two.
+        Byte pieces spell the characters that no piece covers. U+2581 spelled with bytes does not become a space, so
+        U+2581 must be a piece. Word models do not qualify, because they spell complete unknown words, which begin with
+        U+2581. If the model removes spaces, the decoder strips one U+2581 from each of the leading pieces, so no piece
+        may begin with two.
         """
         flags, known = self.model.info.flags, library.MODEL_FLAGS
         is_plain = self.normalizes and self.rules is None and not self.model.kind.falls_back_whole

@@ -148,7 +148,7 @@ class TokenizerPieces:
 
     @cached_property
     def _ordered(self) -> tuple[int, list[bytes]]:
-        """The smallest id such that all pieces from there on have two bytes or more, and these pieces."""
+        """The smallest id from which on all pieces have two bytes or more, and the pieces from that id on."""
         packed = self.pieces()
         short = np.flatnonzero(np.diff(packed.offsets) < 2)
         first = int(short[-1]) + 1 if len(short) else 0

@@ -25,7 +25,8 @@ class Sample:
     method: str | None = None
 
     def of(self, tokenizer: TokenizerSampling, source: int, document: int) -> Any:
-        """The argument `sampling` for documents of a source from `document` on. Raises OptionError like sample()."""
+        """The argument `sampling` for the documents of a source, the first of which is number `document`. Raises
+        OptionError like sample()."""
         return how(
             tokenizer.codec, self.alpha, self.seed, nbest=self.nbest, method=self.method, source=source,
             document=document,

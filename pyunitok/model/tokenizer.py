@@ -328,8 +328,8 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
 
     @property
     def memory_bytes(self) -> int:
-        """The model's memory. Each thread that encodes adds about 4 MiB (16 MiB for Unigram), which the
-        Tokenizer keeps for later calls."""
+        """The memory that the model uses. Each thread that encodes uses about 4 MiB more (16 MiB for Unigram), which
+        the Tokenizer keeps for later calls."""
         self.codec.model.complete()
         return int(self.codec.model.info.memory_bytes)
 

@@ -21,7 +21,7 @@ from pyunitok.vocab.vocabulary import About, Vocabulary
 
 class Reader(NamedTuple):
     """name: the format, for messages. recognises: whether a file's bytes have this format. takes_options: whether
-    ReadOptions are allowed, because files of this format do not specify everything."""
+    ReadOptions are allowed, which supply settings that files of this format do not contain."""
 
     name: str
     recognises: Callable[[bytes], bool]
@@ -30,7 +30,7 @@ class Reader(NamedTuple):
 
 
 def _complete(read: Callable[[bytes, str], Vocabulary]) -> Callable[[bytes, str, ReadOptions], Vocabulary]:
-    """The field `read` for a format whose files specify everything."""
+    """The field `read` for a format whose files contain all settings, so that ReadOptions are not needed."""
     return lambda data, name, _: read(data, name)
 
 

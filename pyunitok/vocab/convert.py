@@ -6,8 +6,8 @@
     bytepiece       yes         lossy: see NOTES          yes                     -
     rwkv            yes         -                         -                       text form
 
-huggingface accepts a tokenizer.json (copied), native files made from one, and byte-level models. tiktoken and
-vocab-merges, which is a folder, accept byte-level BPE (byte_convert.py).
+The target huggingface accepts a tokenizer.json (copied), native files made from a tokenizer.json, and byte-level
+models. The targets tiktoken and vocab-merges (a folder) accept byte-level BPE (byte_convert.py).
 """
 
 from __future__ import annotations
@@ -127,7 +127,8 @@ def _write_folder(folder: Path, files: dict[str, bytes], *, overwrite: bool) -> 
 
 
 def huggingface_json(vocabulary: Vocabulary) -> bytes:
-    """The contents of a tokenizer.json. Raises VocabularyError if the model is neither byte-level nor from one."""
+    """The contents of a tokenizer.json. Raises VocabularyError if the model is not byte-level and was not read from a
+    tokenizer.json."""
     if byte_convert.has_ranks(vocabulary):
         return byte_convert.huggingface_json(vocabulary)
     if not byte_level.is_byte_level(vocabulary) and not (vocabulary.prepare or {}).get("format"):
@@ -197,7 +198,8 @@ def _has(flags: int, name: str) -> bool:
 
 
 def _unused_name(usual: bytes, pieces: list[bytes]) -> bytes:
-    """A name that no piece has, for a role without a piece. Without such a name, sentencepiece would use `usual`."""
+    """A name that no piece has, for a role without a piece. If the role had no name, sentencepiece would use `usual`,
+    which may be an ordinary piece."""
     name = usual
     while name in pieces:
         name = b"no " + name

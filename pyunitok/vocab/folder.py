@@ -20,7 +20,7 @@ def find(folder: Path, options: ReadOptions) -> tuple[Path, ReadOptions]:
     """The model's file (the first that exists, in the order of _EXPECTED), and `options` completed by
     tokenizer_config.json.
 
-    Raises ModelFormatError if there is none, or several files of ranks.
+    Raises ModelFormatError if the folder contains no model, or several files of ranks.
     """
     for name in ("tokenizer.json", "tekken.json"):
         if (folder / name).is_file():

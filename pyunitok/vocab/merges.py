@@ -5,9 +5,9 @@ The last merge of a piece is the one that creates it when its bytes are encoded 
 
     hello   h e l l o ─▶ h e ll o ─▶ h ell o ─▶ h ello ─▶ hello      the last merge is (h, ello)
 
-In any text, only its last merge creates a piece: before that merge, no merge joins a byte of the piece with a byte
-around it, so the merges inside the piece do not depend on the surrounding text. Other merges with the same result never
-happen. A piece without a last merge is never created.
+In any text, a piece can only be created by its last merge: before that merge, no merge joins a byte of the piece with a
+byte outside it, so the merges inside the piece do not depend on the surrounding text. Other merges with the same result
+never happen. A piece without a last merge is never created.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NEVER = 1 << 62
 
 
 def by_rank(ranks: Mapping[bytes, int], pieces: Iterable[bytes]) -> dict[bytes, Pair]:
-    """The last merges of the pieces, in order of rank. The pair whose bytes have the lowest rank merges first."""
+    """The last merges of the pieces, in order of rank. The pair that forms the piece of lowest rank merges first."""
     found = _last_merges(pieces, lambda left, right: ranks.get(left + right, _NEVER))
     return {left + right: (left, right) for _, left, right in sorted(found, key=lambda merge: merge[0])}
 

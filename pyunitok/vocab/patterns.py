@@ -1,9 +1,9 @@
 r"""Defines the named pre-tokenizer patterns, one row each. Users give a pattern by name or as a regular expression.
 
-A row contains the regexes of a tokenizer.json, which divide a text one after another, and for some names the regex that
-tools of the tiktoken family use. The two forms find the same pieces, except that the possessive `\s++$` of the latter
-matches a final "\n  " as one piece. Both forms are needed, because the two dialects of csrc/text/pattern.h read `$` and
-`{1,3}+` differently.
+A row contains the regexes of a tokenizer.json, each of which divides the pieces of the previous one, and for some names
+the regex that tools of the tiktoken family use. Both forms find the same pieces, except that the possessive `\s++$` of
+tiktoken's matches a final "\n  " as one piece. Both are needed, because the two dialects of csrc/text/pattern.h read
+`$` and `{1,3}+` differently.
 """
 
 from __future__ import annotations

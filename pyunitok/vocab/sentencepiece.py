@@ -40,7 +40,8 @@ PIECE_BYTES_MAX = 7999
 _BYTE_PIECES = {b"<0x%02X>" % byte: byte for byte in range(256)}
 _TEXTS = (NORMAL, USER_DEFINED, UNUSED)  # types of pieces that spell text
 
-_SPECIAL_TYPES = re.compile(bytes([ord("["), UNKNOWN, CONTROL, ord("]")]))  # matches a type in an array of types
+# Matches the types of special pieces in an array of types.
+_SPECIAL_TYPES = re.compile(bytes([ord("["), UNKNOWN, CONTROL, ord("]")]))
 
 Scores = np.ndarray[Any, np.dtype[np.float32]]
 

@@ -30,7 +30,7 @@ seeds = random.Random()  # generates one seed per sample; SetRandomGeneratorSeed
 
 @dataclass(frozen=True)
 class Sampling:
-    """nbest: sample from that many best tokenizations, or from all if negative; BPE models ignore it, because they use
+    """nbest: sample from that many best tokenizations, or from all if negative. Ignored by BPE models, which use
     BPE-dropout."""
 
     nbest: int

@@ -87,7 +87,8 @@ class ProcessorVocabulary:
         return ret[0] if is_one else ret
 
     def unk_id(self) -> int:
-        """The id of the unknown piece. This and the next three methods return -1 if there is no such id or model."""
+        """The id of the unknown piece. This and the next three methods return -1 if the model has no such id, or if no
+        model is loaded."""
         return self._engine.model.unk_id if self._engine else -1
 
     def bos_id(self) -> int:

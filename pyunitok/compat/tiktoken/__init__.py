@@ -4,7 +4,7 @@
 
 Differences:
     - nothing is downloaded: get_encoding() reads the files in TIKTOKEN_CACHE_DIR, DATA_GYM_CACHE_DIR or tiktoken's
-      default cache, under tiktoken's cache names or their own (cl100k_base.tiktoken)
+      default cache, named as tiktoken names them there or as OpenAI does (cl100k_base.tiktoken)
     - only OpenAI's encodings are available by name; plugins in tiktoken_ext are ignored
     - if several special tokens match at a position, the longest is used; in tiktoken, the order of a hash table decides
     - if several special tokens share an id, it decodes to the first; in tiktoken, the order of a hash table decides

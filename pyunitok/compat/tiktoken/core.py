@@ -71,8 +71,8 @@ class Encoding:
         """The ids of a text.
 
         allowed_special     the special tokens to find in the text, or "all"
-        disallowed_special  the special tokens for which to raise ValueError if the text contains one; "all": all that
-                            are not allowed. All others are encoded as plain text.
+        disallowed_special  raise ValueError if the text contains one of these special tokens; "all": those that are not
+                            allowed. Special tokens in neither list are encoded as plain text
         """
         allowed = self._check(text, allowed_special, disallowed_special)
         return self._encode(text, allowed)[0]
@@ -149,7 +149,7 @@ class Encoding:
         return tokens + self._codec.encode_list(last) if tokens else self._codec.encode_list(last), last
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
-        """The ids of a text that the pattern does not divide."""
+        """The ids of a text that is encoded as one piece, without the pattern."""
         return self._unstable.single_piece(
             text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
         )

@@ -27,7 +27,7 @@ class Unstable:
         return sorted(self._ranks)
 
     def single_piece(self, piece: bytes) -> list[int]:
-        """The ids of a text that the pattern does not divide."""
+        """The ids of a text that is encoded as one piece, without the pattern."""
         return [self._ranks[piece]] if piece in self._ranks else self._merge(piece)
 
     def encode_bytes(self, data: bytes) -> list[int]:
@@ -57,8 +57,8 @@ class Unstable:
         return stable, found
 
     def _without_last_piece(self, tokens: list[int], text: bytes) -> tuple[list[int], bytes]:
-        """The tokens before the last piece, and the bytes of the tokens from there on. If the last piece begins with a
-        space token, it includes the space tokens before it."""
+        """The tokens before the last piece, and the bytes of the remaining tokens. If the last piece begins with a
+        space token, the space tokens directly before it count as part of the piece."""
         n = len(self.single_piece(self._last_piece(text))) if text else 0
         if n and self._is_space(tokens[-n]):
             while n < len(tokens) and self._is_space(tokens[-n - 1]):

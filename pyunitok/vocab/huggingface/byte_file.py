@@ -125,8 +125,8 @@ def _pieces(own: _Pieces, tokens: list[AddedToken]) -> tuple[PackedPieces, Bytes
 
 
 def _type_outside(token: AddedToken, pattern: bytes) -> int:
-    """The type of a token outside the model. If the token is not special, it must decode to its content, as pieces of
-    type USER_DEFINED do; the type is used only where these pieces cannot match a text."""
+    """The type of a token outside the model. A token that is not special must decode to its content, as pieces of type
+    USER_DEFINED do. That type is used only in models with a pattern, where such pieces cannot match a text."""
     return USER_DEFINED if pattern and not token.special and _is_unmapped(token) else CONTROL
 
 

@@ -35,7 +35,7 @@ from pyunitok.vocab.vocabulary import NORMAL, About, pack, split
 
 _NEEDED = "requires `tokenizers`"
 _FORMS = ("NFC", "NFKC")
-# Divides texts as writer.SPLIT_REGEX does. It is not needed if no piece crosses a space.
+# Divides texts as writer.SPLIT_REGEX does; if no piece crosses a space, this does not change the ids.
 SPLIT_PATTERN = b"o" + writer.SPLIT_REGEX.encode()
 
 
@@ -261,7 +261,7 @@ def _joined(sections: Sections, parts: list[bytes]) -> Sections:
 
 
 def _with_spaces(sections: Sections, first: int) -> Sections:
-    """Adds a space before each text, from section `first` on, that does not begin with one."""
+    """From section `first` on, adds a space before each text that does not begin with one."""
     parts = _parts(sections)
     for k in np.flatnonzero(sections.given < 0).tolist():
         if k >= first and parts[k] and not parts[k].startswith(b" "):

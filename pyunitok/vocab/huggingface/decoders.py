@@ -83,7 +83,7 @@ class Template(NamedTuple):
 
     before, after  the ids that are added before and after the ids of the text
     trims          for each step that removes white space from the ends of spans: whether it keeps one space at the
-                   beginning of the text, which may have been added
+                   beginning of the text, because that space may have been added
     """
 
     before: tuple[int, ...] = ()

@@ -11,7 +11,7 @@ from pyunitok.vocab.huggingface.fields import Fields
 
 _SCORE_MAX = 1e30
 # If the lowest score, s, is at most this, adjacent unknown characters never spell a piece: k unknown characters score
-# k (s - 10), and a piece scores at least s, which is greater if (k - 1) s < 10 k.
+# k * (s - 10), and a piece scores at least s, which is greater if (k - 1) * s < 10 * k.
 _LEAST_SCORE_MAX = 10.0
 BYTE_PIECES = {f"<0x{byte:02X}>" for byte in range(256)}
 
