@@ -1,7 +1,8 @@
 /* unitok.h - models, text, encoding, sampling and decoding: the core of the public C API
  *
- * Suffix arrays and search are in unitok_search.h, trainers in unitok_train.h. cffi parses all
- * three unchanged except for preprocessor directives, so macros are constants.
+ * Suffix arrays and search are in unitok_search.h, trainers in unitok_train.h, n-grams and repeats
+ * in unitok_clean.h. cffi parses all four unchanged except for preprocessor directives, so every
+ * macro is a constant.
  *
  *     unitok_spec ──new──▶ unitok_model ◀──load── the bytes of a native file
  *                            ▲      │

@@ -150,7 +150,7 @@ enum unitok_anchor_kind {
 #define UNITOK_ANCHORS_MAX_UNITS 65536
 
 /* The maximum number of anchors with different contexts and equal k-grams that are paired with each
- * other. Deduplication takes about a tenth longer with 4, and as long with 16. */
+ * other. With 4, deduplication takes about a tenth longer; with 16, it takes the same time. */
 #define UNITOK_ANCHORS_MAX_PAIRED 8
 
 /* Defines windows. Immutable; threads may share it. */

@@ -38,7 +38,7 @@ typedef struct unitok_suffix unitok_suffix;
 /* Begins to sort text[0..n-1] into sa[0..n-1]; the sorter keeps both. sa need not be initialized,
  * and becomes a suffix array only in the last step.
  *   symbol_bytes    1, 2 or 4
- *   n_symbols       if symbol_bytes is 4, all symbols are below it; at most 2^31; else ignored
+ *   n_symbols       if symbol_bytes is 4: all symbols are below this, at most 2^31; else ignored
  *   position_bytes  4 (n <= UNITOK_SUFFIX_MAX_32) or 8
  * Memory besides the two arrays: 8 positions per symbol of the alphabet (2 MiB for uint16 with
  * positions of 4 bytes) and one or two bits per symbol of text. Up to 0.4 * n positions more are
@@ -87,7 +87,7 @@ int64_t unitok_suffix_plcp(const void *text, int64_t n, int32_t symbol_bytes, vo
  *   starts  [0..n_symbols]: starts[c] suffixes begin with a symbol (a rank) below c; not
  *           decreasing, at most n
  *   heads   [0..n_symbols-1]: initially a copy of starts; the calls update it
- * Returns -1, or the first r that proves the array wrong. Any sa is safe. Reads the text in random
+ * Returns -1, or the first r at which the array is wrong. Any sa is safe. Reads the text in random
  * order, and allocates nothing. */
 int64_t unitok_suffix_check(const void *text, int64_t n, int32_t symbol_bytes, const uint32_t *rank,
                             int64_t n_symbols, const void *sa, int32_t position_bytes,
@@ -380,7 +380,8 @@ int32_t unitok_compact_check(const unitok_compact_shard *shard, unitok_error *er
 
 /* Like unitok_search_count and unitok_search_find: the counts and the occurrences are the same. In
  * each run, `back` is 0, and the order of runs is different. Fails with UNITOK_ERROR_ARGUMENT if
- * the index has no samples for locating and hits can cross documents, because these have no eod. */
+ * the index has no samples for locating and hits can cross documents because the documents do not
+ * end with an eod. */
 int32_t unitok_compact_count(const unitok_search_pieces *pieces, const unitok_compact_shard *shard,
                              const uint8_t *data, const int64_t *offsets, int64_t n,
                              int64_t max_work, int64_t *counts, uint8_t *is_approx,

@@ -10,8 +10,9 @@
  * The anchors of a class have equal contexts, so all their windows are equal. Different contexts
  * may have some equal windows, unless the units on both sides differ. If there are several classes,
  * a few kept anchors are therefore paired with each other, and verification finds the equal part of
- * their contexts. More anchors are marked instead: all their windows are then found and grouped in
- * turn, which takes time proportional to their number, not to its square.
+ * their contexts. If more anchors are kept, they are marked instead: all their windows are then
+ * found and grouped in turn, which takes time proportional to the number of windows, not to its
+ * square.
  *
  * A copy that overlaps the first one is not in a pair, so that one copy remains of a text like
  * "aaaa…".

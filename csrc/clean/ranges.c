@@ -37,9 +37,9 @@ static document document_at(const int64_t *ends, int64_t n_documents, int64_t at
 INLINE int holds(const document *d, int64_t at) { return d->begin <= at && at < d->end; }
 
 /* The part of the context of anchor `a` that equals the context of `b`; empty if it contains no
- * window. If the anchors are of one class, the hashes of their contexts are equal, so nearly always
- * both contexts are: a memcmp of everything confirms it. Otherwise, as for anchors of different
- * classes, the equal part is extended from the anchor in both directions. */
+ * window. If the anchors are of one class, the hashes of their contexts are equal, so the contexts
+ * are nearly always equal too, which a single memcmp confirms. Otherwise, as for anchors of
+ * different classes, the equal part is extended from the anchor in both directions. */
 static document compare_contexts(const unitok_anchors *anchors, const uint8_t *text, document in_a,
                                  document in_b, int64_t a, int64_t b)
 {

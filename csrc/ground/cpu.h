@@ -1,7 +1,7 @@
 /* cpu.h - the instruction sets that this build contains and this processor supports
  *
- * UNITOK_X86 and UNITOK_ARM64 say what can be compiled; what can run is known only at run time. All
- * levels give the same ids. */
+ * UNITOK_X86 and UNITOK_ARM64 say what can be compiled; only a check at run time shows what the
+ * processor supports. All levels give the same ids. */
 #pragma once
 
 #include "ground/common.h"

@@ -28,10 +28,10 @@
 #include "structures/array_hash.h"
 #include "unitok_train.h"
 
-/* Limits of a container. Large containers mean few levels and fast lookups, but the more keys a
- * container has, the more costly keys that were chosen to collide become, and a burst copies all
- * keys. Bytes are limited as well, so that long keys with a common prefix do not accumulate. Speed
- * hardly changes around these values. */
+/* Limits of a container. Large containers mean few levels and fast lookups, but they make keys that
+ * were chosen to collide more costly, and a burst copies all keys. Bytes are limited as well, so
+ * that long keys with a common prefix do not accumulate. Speed hardly changes around these
+ * values. */
 #define CONTAINER_KEYS_MAX 1024
 #define CONTAINER_BYTES_MAX 65536
 

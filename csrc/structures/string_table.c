@@ -1,9 +1,9 @@
 /* string_table.c - builds the table of string_table.h
  *
  * Inserts all strings with the first factor; if one lies too far from its place, clears the table
- * and starts again with the next factor. For strings that nobody has chosen, the first one works:
- * at most half of the slots are taken, and runs of STRING_TABLE_PROBES slots practically never
- * occur. */
+ * and starts again with the next factor. Unless the strings were chosen to collide, the first
+ * factor works: at most half of the slots are taken, and runs of STRING_TABLE_PROBES slots
+ * practically never occur. */
 
 #include "structures/string_table.h"
 

@@ -249,9 +249,10 @@ INLINE rows list_of(const compact *c, uint32_t symbol)
     return ret;
 }
 
-/* Blocks or bundles lo..hi: all that contain rows of a list. A search narrows them to the last one
- * that begins with a Psi below a given value; if there is none after the first one, to the first
- * one. The first row with a Psi of at least this value is in it, or begins the next one. */
+/* Blocks or bundles lo..hi: all that contain rows of a list. A search narrows this range to the
+ * last block or bundle that begins with a Psi below a given value, or to the first one if there is
+ * none. The first row with a Psi of at least that value is in the one found, or begins the next
+ * one. */
 typedef struct span {
     int64_t lo, hi;
 } span;
@@ -264,7 +265,8 @@ INLINE span span_of(rows list, int shift)
 
 INLINE int64_t middle(span in) { return in.hi - (in.hi - in.lo) / 2; }
 
-/* Makes one step of the binary search; `first` is the Psi that the middle one begins with. */
+/* Makes one step of the binary search; `first` is the Psi with which the middle block or bundle
+ * begins. */
 INLINE void narrow(span *io, uint32_t first, uint64_t a)
 {
     int64_t mid = middle(*io);

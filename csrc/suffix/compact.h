@@ -27,9 +27,9 @@
  *     gaps           | table (4 bits) | class | class | class | ...   ... | low bits | low bits | low bits |
  *                      compact_codes.h  of gap 1   2      3                  of gap 3   2          1
  *
- * Blocks that the last bundle lacks are empty. A gap is the difference, modulo n + 1, from the previous
- * entry, even if that is in the previous list. Classes are read forward from the start of a block, and
- * low bits backward from its end.
+ * Missing blocks of the last bundle are empty. A gap is the difference, modulo n + 1, from the
+ * previous entry, even if that entry is in the previous list. Classes are read forward from the
+ * start of a block, and low bits backward from its end.
  *
  * The file, little-endian, every section aligned to 8 bytes:
  *

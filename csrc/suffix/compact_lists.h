@@ -48,11 +48,12 @@ static const char *BY_WIDTHS(move_symbols)(compact_builder *b, int64_t stop)
     return NULL;
 }
 
-/* Row r is the continuation of the next row in the list of the symbol that precedes it. Rows are
- * visited in ascending order, and rows that begin with the same symbol are ordered by how they
- * continue, so each list is filled from its start, and its entries ascend. Two rows are special:
- * nothing precedes the suffix at position 0, and the suffix of the last symbol has no continuation,
- * so its entry is the first one of its list (end of BUILD_MOVE in compact_build.c). */
+/* Row r continues a suffix that begins with the symbol before it, so 1 + r becomes the next entry
+ * in the list of that symbol. Rows are visited in ascending order, and rows that begin with the
+ * same symbol are ordered by how they continue, so each list is filled from its start, and its
+ * entries ascend. Two rows are special: nothing precedes the suffix at position 0, and the suffix
+ * of the last symbol has no continuation, so its entry is the first one of its list (end of
+ * BUILD_MOVE in compact_build.c). */
 static const char *BY_WIDTHS(fill_lists)(compact_builder *b, int64_t stop)
 {
     const SYMBOL *before = b->text;

@@ -278,8 +278,8 @@ static void emit_left_by_row(phrase_search *t, const phrase_frame *f)
 }
 
 /* Whether to locate `n_rows` rows instead of searching in `n_lists` lists. The order of hits must
- * not depend on which pages are in memory, so it matters only to a count whether the query has
- * waited for the disk. */
+ * not depend on which pages are in memory, so only a count may take into account whether the query
+ * has waited for the disk. */
 INLINE int should_locate(const phrase_search *t, int64_t n_rows, int64_t n_lists)
 {
     int is_from_disk = t->waited && !t->runs;

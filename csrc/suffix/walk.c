@@ -82,7 +82,7 @@ static void take(text_search *t, interval in, int32_t depth, int64_t pos, range 
 }
 
 /* Checks the suffixes one by one, which is faster if the pieces of `ends` are not neighbours and
- * the suffixes are few in comparison. `ends` contains either all pieces that begin with
+ * the suffixes are few compared with the pieces. `ends` contains either all pieces that begin with
  * Q[pos..] or one of them. Reads the token at `depth` of each suffix once and compares it with the
  * rest of Q. */
 static void scan_ends(text_search *t, interval in, int32_t depth, int64_t pos, range ends,

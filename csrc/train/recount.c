@@ -1,5 +1,5 @@
-/* recount.c - counts the uses of each piece when texts are segmented again with the Unigram model
- * over bytes by which BytePiece prunes its pieces
+/* recount.c - segments texts again with a Unigram model over bytes and counts the uses of each
+ * piece, by which BytePiece prunes its pieces
  *
  * Each unit is segmented only once, so recording its edges would not pay off. Walks of the trie
  * from each byte need no lattice (lattice.h). */

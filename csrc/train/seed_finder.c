@@ -96,8 +96,8 @@ void unitok_seed_finder_free(unitok_seed_finder *f)
 
 /* --------------------------------------------------------------------------------- Sorting ---- */
 
-/* A mask of the highest bit of every byte of v that is 0. Only its lowest bit is reliable, and only
- * that one is used. */
+/* Returns a mask with the highest bit of every byte of v that is 0. Only the lowest bit of the mask
+ * is reliable, and only that bit is used. */
 INLINE uint64_t high_bits_of_zeros(uint64_t v)
 {
     return (v - UINT64_C(0x0101010101010101)) & ~v & UINT64_C(0x8080808080808080);

@@ -70,9 +70,9 @@ static int take_delimiter(unitok_segmenter *s, const uint8_t *delimiter, int64_t
     return 1;
 }
 
-/* Whether a unit ends between these two characters. With UNITOK_SEGMENT_CUT, at every border that
- * no piece crosses; without it only at spaces, as sentencepiece divides sentences into words.
- * Excluded characters then stay inside their unit. */
+/* Whether a unit ends between these two characters. With UNITOK_SEGMENT_CUT, units end at every
+ * border that no piece crosses; without this flag, only at spaces, as sentencepiece divides
+ * sentences into words. Excluded characters then stay inside their unit. */
 static int is_cut(const unitok_segmenter *s, uint32_t a, uint32_t b)
 {
     if (s->flags & UNITOK_SEGMENT_CUT) return rules_cut(s->rules, a, b);

@@ -10,8 +10,8 @@
  *     unit 0xFF 0xFF NUL first character of the line  in an ordered counter: the next unit is the last of these copies
  *
  * A line of weight w is w lines for the seeds, the first w - 1 of them followed by the line itself.
- * For the E-step of an ordered counter it is one line of weight w: unitok_units_fold() adds up
- * their counts again.
+ * For the E-step of an ordered counter it is one line of weight w: unitok_units_fold() adds up the
+ * counts of its copies again.
  *
  * The symbol after the last unit of a line is known only when the next line comes, so these units
  * wait in `ends`.

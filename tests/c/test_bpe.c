@@ -264,7 +264,8 @@ static void test_many_characters(void)
     }
 }
 
-/* The slow version must draw the same tokens. Dropout 0 equals bpe_segment; 1 yields characters. */
+/* The slow version must draw the same tokens. Dropout 0 gives the tokens of bpe_segment, and
+ * dropout 1 gives characters. */
 static void test_dropout(void)
 {
     static uint8_t text[TEXT_MAX];

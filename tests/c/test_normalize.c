@@ -1,5 +1,5 @@
-/* test_normalize.c - normalization between guard pages: in parts and at once, damaged charsmaps,
- * failing allocations
+/* test_normalize.c - tests normalization of texts between guard pages: in parts and at once, with
+ * damaged charsmaps and failing allocations
  *
  * tests/test_normalize.py compares the results with the oracle. */
 #define _DEFAULT_SOURCE

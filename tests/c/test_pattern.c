@@ -1,5 +1,5 @@
-/* test_pattern.c - pre-tokenizer patterns between guard pages: texts divided where the
- * pattern allows it, hostile patterns, failing allocations
+/* test_pattern.c - tests pre-tokenizer patterns on texts between guard pages: texts divided where
+ * the pattern allows it, hostile patterns, failing allocations
  *
  * tests/test_pattern.py compares the pieces with tokenizers and tiktoken. */
 #define _DEFAULT_SOURCE

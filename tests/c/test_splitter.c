@@ -1,5 +1,5 @@
-/* test_splitter.c - counting the pieces of a pattern between guard pages, and merging bytes without
- * rules, with every allocation failing in turn */
+/* test_splitter.c - counts the pieces of a pattern in texts between guard pages, and merges bytes
+ * without rules; every allocation fails in turn */
 #define _DEFAULT_SOURCE
 
 #include "test_alloc.h"

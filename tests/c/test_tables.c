@@ -1,5 +1,5 @@
-/* test_tables.c - hash tables with keys constructed to collide: another factor is chosen, and every
- * key is found */
+/* test_tables.c - tests hash tables with keys constructed to collide: another factor is chosen, and
+ * every key is found */
 #include <stdio.h>
 #include <stdlib.h>
 

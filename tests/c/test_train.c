@@ -1,5 +1,5 @@
-/* test_train.c - counting and trainers: sorted counts, every allocation failing in turn, hostile
- * units */
+/* test_train.c - tests counters and trainers: sorted counts, every allocation failing in turn,
+ * hostile units */
 #define _DEFAULT_SOURCE
 
 #include "test_alloc.h"

@@ -380,7 +380,8 @@ static int64_t count_tokens(const unigram *m, unigram_path *path, const uint8_t 
 
 /* If paths meet, 4 MB of text needs a few thousand cells. In a long run of one character, they do
  * not meet: all tokens but one are the longest piece, and the shorter one could be anywhere without
- * changing the score. It comes first, but its length is not known before the end of the run. */
+ * changing the score. The shorter one comes first, but its length is not known before the end of
+ * the run. */
 static void test_memory(void)
 {
     enum { N_BYTES = 1 << 22 };
@@ -408,7 +409,7 @@ static void test_memory(void)
     free(text);
 }
 
-/* Escaped spaces are one byte in pieces and text, and three in the bonus of a user-defined
+/* Escaped spaces count as one byte in pieces and text, and as three in the bonus of a user-defined
  * piece. */
 static void test_escaped_spaces(void)
 {
