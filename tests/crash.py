@@ -6,15 +6,15 @@ SPEC is a JSON object:
     command      the arguments of pyunitok, whose OUT is "ids"
     points       the numbers of the system calls before which the command is killed; negative ones count from the end;
                  null means all
-    power        a kill also discards everything that was not synced
+    power        true if a kill also discards everything that was not synced
     kills        instead of points: the number of SIGKILLs at random times; each run resumes the previous one
-    older        the arguments that create an older output before each run, which must stay complete or be replaced
+    older        the arguments that create an older output before each run; it must stay complete or be replaced
     checkpoints  without points: the number of checkpoints after which the command is killed
-For each point, the outputs are removed, the command runs up to the point, and it is run again to the end. "wrong"
+For each point, the outputs are removed, the command runs up to the point, and it then runs again to the end. "wrong"
 lists the points after which the outputs differed from those of an uninterrupted run. If neither "points" nor "kills"
 is given, the command runs once, in this process.
 
-The runs are forked from this process, not from the test's: they start quickly, and no other threads exist.
+The runs are forked from this process rather than the test's, so they start quickly and have no other threads.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def lose_power(shadow: Path) -> None:
 
 
 def in_child(work) -> int:
-    """The exit code of work() in a forked child; negative for the signal that ended it."""
+    """The exit code of work() in a forked child, or minus the number of the signal that ended it."""
     return os.waitstatus_to_exitcode(os.waitpid(fork(work), 0)[1])
 
 

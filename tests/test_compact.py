@@ -66,14 +66,14 @@ def test_answers_equal_those_of_a_suffix_array(
         symbols, counts = compact.next(lo, hi, len(query))
         found = dict(zip(symbols.tolist(), counts.tolist(), strict=True))
         assert found == search_oracle.next_tokens(ids, query) and sorted(found) == list(found)
-        before = compact.previous(lo, hi)  # before the suffixes in these rows; the empty suffix has no row
+        before = compact.previous(lo, hi)  # symbols before the suffixes in these rows; the empty suffix has no row
         nonzero = {symbol: n for symbol, n in enumerate(before.tolist()) if n}
         assert not query or nonzero == search_oracle.previous_tokens(ids, query)
 
 
 @given(texts())
 def test_rows_before_rows_are_found_in_one_list(text: tuple[list[int], int]) -> None:
-    """Backward search and its definition agree: the rows of (symbol, query) are those whose Psi is a row of query."""
+    """Backward search matches its definition: the rows of (symbol, query) are those whose psi is a row of the query."""
     ids, n_symbols = text
     sa = oracle.suffix_array(ids)
     compact = Compact(image(np.array(ids, np.uint16), n_symbols, sa))

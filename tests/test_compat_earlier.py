@@ -112,7 +112,7 @@ def test_entropy() -> None:
     texts=st.lists(STRINGS, max_size=3),
 )
 def test_set_vocabulary(kind: str, valid: list[str], texts: list[str]) -> None:
-    """The result equals that of sentencepiece with a model whose other pieces are UNUSED."""
+    """The result equals sentencepiece's with a model whose pieces outside the vocabulary are UNUSED."""
     proto = toy_proto(kind)
     sp = spm.SentencePieceProcessor(model_proto=proto.SerializeToString())
     assert sp.set_vocabulary(valid)

@@ -221,7 +221,7 @@ def test_random_models(seed: int, kind: str) -> None:
 
 
 def test_unknown_words_as_bytes() -> None:
-    """An unknown word becomes byte pieces, three of them for its space."""
+    """An unknown word becomes byte pieces, three of which spell its ▁."""
     for text in ["aa", "日aa ab aa", "aa " * 3]:
         agree(PAIRS["word-1"], "encode", text, return_type="serialized_proto")
 
@@ -235,7 +235,7 @@ def test_protos_of_words_with_spaces_as_suffixes() -> None:
 
 
 def test_documents_with_more_ids_than_bytes() -> None:
-    """With byte fallback, documents have more ids than bytes, because each begins with the bytes of ▁."""
+    """With byte fallback, documents have more ids than bytes, because each document begins with the bytes of ▁."""
     for name in PAIRS:
         agree(PAIRS[name], "encode", ["Z"] * 300)
 

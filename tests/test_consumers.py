@@ -23,7 +23,7 @@ EOD = 0
 
 
 def corpus(path: Path, *, n_docs: int = 3000, high: int = 65530, dtype: str = "<u2", eod: int | None = EOD):
-    """A token file of about 200,000 tokens, most of them with a few frequent ids, and its documents, some empty."""
+    """A token file and its documents, some of them empty: about 200,000 tokens, most of which have frequent ids."""
     random = np.random.default_rng(1)
     docs = []
     for n in np.minimum(random.geometric(0.015, n_docs) - 1, 1000).tolist():
@@ -53,7 +53,7 @@ def memory_bytes() -> int:
 
 
 def build_table(folder: Path, shards: int, dtype: str) -> None:
-    """Build the tables with infini-gram's indexer, or sort here if it lacks the 34 GB per CPU that uint32 requires."""
+    """Build the tables with infini-gram's indexer. For uint32, it needs 34 GB per CPU; with less memory, sort here."""
     if dtype == "u32" and memory_bytes() < 80 << 30:
         sort_suffixes(folder, shards)
         return
@@ -93,7 +93,7 @@ def test_infini_gram(tmp_path, shards, token_dtype, eod):
 
 
 def test_infini_gram_and_false_separators(tmp_path):
-    """AND queries miss hits that span an id >= 0xFF00 and then an id with low byte FF, unless an option prevents it."""
+    """AND queries miss hits that contain an id >= 0xFF00, then one with low byte FF, unless ids are renamed or wide."""
     engine = pytest.importorskip("infini_gram.engine")
     docs = [[11, 65283, 511, 12]] * 9 + [[11, 5, 5, 12]] * 20 + [[11], [12]] * 5 + [[k] * 300 for k in range(20, 420)]
     docs = [[*doc, *[9] * 9] for doc in docs]  # so no term is near a term of the next document

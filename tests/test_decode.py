@@ -74,7 +74,7 @@ def test_a_long_unknown_surface_is_read() -> None:
 @given(TOYS, st.lists(st.lists(st.integers(0, 300), max_size=8), max_size=4), st.sampled_from([[], *BYTES_OF]))
 # The unknown piece with an empty surface separates two bytes that would otherwise spell U+0080.
 @example(EMPTY_UNKNOWN, [[197, 0, 131]], [])
-@example(SPACED_UNKNOWN, [[0, 259]], [])  # the unknown piece has the dummy prefix, although its surface is empty
+@example(SPACED_UNKNOWN, [[0, 259]], [])  # the unknown piece gets the dummy prefix, although its surface is empty
 def test_against_the_oracle_and_sentencepiece(proto: Any, documents: list[list[int]], spelled: list[int]) -> None:
     data = proto.SerializeToString()
     model = sentencepiece.read(data, "toy.model")
@@ -124,7 +124,7 @@ def test_an_id_without_a_piece_is_named() -> None:
 
 @st.composite
 def any_model(draw: st.DrawFn) -> Any:
-    """Models with or without the piece U+2581, pieces that begin with two, spaces as suffixes, and a denormalizer."""
+    """Models with or without a piece U+2581, pieces that begin with two U+2581, spaces as suffixes, a denormalizer."""
     kind = draw(st.sampled_from(list(KINDS.values())))
     texts = draw(st.lists(st.sampled_from([*PIECES, b"b", SPACE * 2, b"a" + SPACE]), unique=True, max_size=6))
     types = st.sampled_from([NORMAL, NORMAL, USER_DEFINED, UNUSED])

@@ -265,7 +265,7 @@ UNITS = st.lists(st.sampled_from(["a", "b", "c", "A", "ß", "ss", "日", "-", ".
 @given(items=st.lists(UNITS, min_size=1, max_size=4), texts=st.lists(UNITS, max_size=8), n=st.integers(1, 5),
        max_common=st.one_of(st.none(), st.integers(1, 3)), min_share=st.sampled_from([0.0, 0.5, 1.0]))  # fmt: skip
 def test_like_the_oracle(tmp_path_factory, items, texts, n, max_common, min_share):
-    """The dropped documents are those that the definition gives."""
+    """The dropped documents match the definition."""
     folder = tmp_path_factory.mktemp("oracle")
     (folder / "b.jsonl").write_text("".join(json.dumps({"q": item}) + "\n" for item in items))
     (folder / "c.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))

@@ -121,7 +121,7 @@ PIECES = st.lists(st.sampled_from(["A", "é", "É", " ", "\t\n", ",", "“", "�
 
 @given(st.lists(PIECES.map("".join), max_size=5))
 def test_folding(texts):
-    """Folding puts one space before each word; every other byte comes from one that is equal apart from case."""
+    """Folding puts one space before each word; apart from case, every other byte equals the byte that it comes from."""
     packed = Packed.from_documents(text.encode() for text in texts)
     data, offsets, places = folded(packed.data, packed.offsets)
     for k, text in enumerate(texts):
@@ -210,13 +210,13 @@ def test_palm(tmp_path):
 
 
 def test_llama2(tmp_path):
-    """An item is contaminated if at least 80 % of its tokens are in 10-grams of the corpus, or follow one with at
-    most 4 differences. Requires a model."""
+    """An item is contaminated if matches with the corpus cover at least 80 % of its tokens. A match begins with a
+    10-gram and ends before the fifth token that differs. Requires a model."""
     items = [words(0, 10), words(20, 30), words(100, 120), words(120, 140)]
     texts = [words(0, 9) + " no", words(20, 26) + " no " + words(26, 30)]
     found, _ = clean(tmp_path, items, texts, preset="llama2", field="q", model="unitok-v1")
     assert found.contaminated == [1]
-    # A word is two tokens, and changing its number changes one of them. The fifth change leaves 31 of 40 tokens.
+    # A word is two tokens; changing its number changes one. A match that ends at the fifth change covers 31 of 40.
     differ = [re.sub(r"10[58]|11[14]", "99", words(100, 120)), re.sub(r"12[58]|13[147]", "99", words(120, 140))]
     found, _ = clean(tmp_path, items, [*texts, *differ], preset="llama2", field="q", model="unitok-v1")
     assert found.contaminated == [2]
@@ -225,7 +225,7 @@ def test_llama2(tmp_path):
 
 
 def test_decon(tmp_path):
-    """Matches 80 % of a long question, or all of a short one. Ignores case, punctuation, answers and passages."""
+    """80 % of a long question, or all of a short one, must match. Ignores case, punctuation, answers and passages."""
     long, short = words(0, 60), "one two three four five six seven eight nine ten eleven twelve"
     items = [{"eval_key": "b", "question": long, "passage": words(100, 160)},
              {"eval_key": "b", "question": short}, {"eval_key": "b", "question": "one two three"}]  # fmt: skip

@@ -248,7 +248,7 @@ def test_ranges_of_a_document_are_cut_together(tmp_path: Path, monkeypatch: pyte
 def test_windows_within_a_word_remain(corpus: Path) -> None:
     word = "".join(random.Random(1).choices("abcdefgh", k=300))
     (corpus / "long.jsonl").write_text("".join(json.dumps({"text": f"{k} {word}{k}"}) + "\n" for k in range(2)))
-    left = b"windows that still repeat: 202, previously 202; "  # of the word and the space before it
+    left = b"windows that still repeat: 202, previously 202; "  # windows of the word and the space before it
     assert left + b"--repeat removes more" in clean(corpus, inputs="long.jsonl", out="once.jsonl").stdout
     done = clean(corpus, "--repeat", inputs="long.jsonl", out="more.jsonl")
     assert left + b"they contain no complete word" in done.stdout

@@ -148,7 +148,7 @@ def test_pieces_with_names(names_found: frozenset[str]) -> None:
     found = names_found - {"rose"}
     for piece in (" Michael", ".\nMichael", " michael", "Michael", ', "Walter', " СМИРНОВ"):
         assert names.is_personal(piece.encode(), found), piece
-    for piece in ("michael", " Rose", " Michaela", " newton", "\n"):  # without a space, it may end a longer word
+    for piece in ("michael", " Rose", " Michaela", " newton", "\n"):  # without a space, a piece may end a longer word
         assert not names.is_personal(piece.encode(), found), piece
 
 

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pyunitok.errors.ModelWarning")
 
 GOLDEN = Path(__file__).parent / "golden" / "byte_level"
 FILES = sorted(GOLDEN.glob("*.json"))
-UNDIVIDED = {"undivided"}  # it has no pattern, and has a long piece that no merge creates
+UNDIVIDED = {"undivided"}  # a model with no pattern and with a long piece that no merge creates
 
 every_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 

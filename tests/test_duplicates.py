@@ -1,4 +1,4 @@
-"""Compares repeated spans to all windows of all documents, and checks token files without the repeats."""
+"""Compares repeated spans to a search of all windows, and checks token files from which repeats were dropped."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Indexes in tests/golden/index: every later version must read them, give the same answers, and build the same bytes.
 
     arrays        suffix arrays of tests/golden/run/whole/ids, with --left, --words and --fields n
-    compact       a compact index of the same token file, which it contains
+    compact       a compact index of the same token file, built with --drop-tokens
     wide          the same text as uint32 ids, with smaller blocks, and with samples at smaller distances
     old           a shard of a compact index of version 1, which is refused
-    answers.json  the answers of all three; words and fields are only in the first
+    answers.json  the answers of arrays, compact and wide; only arrays has words and fields
 
 The files of an index are compressed with xz. `PYTHONPATH=.:tests python tests/test_golden_index.py` recreates the
 folder. Use it only if a format has changed on purpose; then increase the version of the format, move the old files to

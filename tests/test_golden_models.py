@@ -98,7 +98,7 @@ def create(name: str) -> Tokenizer:
     words = [b"hello", b" the", b" cat", "日本".encode(), b"aaaa", b"\xe6\x97"]
     if name == "longest":
         return Tokenizer.from_pieces([*single, *words], eod=300, name="golden")
-    if name == "longest-wide":  # lengths of two bytes
+    if name == "longest-wide":  # lengths take two bytes
         return Tokenizer.from_pieces([*words, b"a" * 300], fallback=70_000, name="golden")
     if name == "longest-fallback":
         return Tokenizer.from_pieces(words, fallback=70_000, name="golden")

@@ -101,8 +101,8 @@ def test_every_character():
 @fewer(10)
 @given(st.integers(0, 2**32))
 def test_many_grams(seed):
-    """Searches for so many n-grams that tags and bits of the filter collide; nearly every lookup passes the filter,
-    either by chance or because the n-gram is one of them."""
+    """Searches for so many n-grams that tags and bits of the filter collide. Nearly every lookup passes the filter,
+    either by chance or because the n-gram is in the items."""
     rng = np.random.default_rng(seed)
     data = rng.integers(0, 40, 30_000).astype(np.uint32)
     grams = Grams(data, np.array([0, len(data)]), 3, 3)

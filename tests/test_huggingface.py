@@ -215,7 +215,7 @@ def test_example(tmp_path: Path) -> None:
     document = model(pre_tokenizer=METASPACE, decoder=METASPACE, post_processor=template, added_tokens=tokens)
     tokenizer = Tokenizer.from_file(save(document, tmp_path / "t.json"))
     assert tokenizer.encode("a ab</s>[X]  b").tolist() == [4, 1, 5, 6, 7, 1, 3]
-    assert tokenizer.encode("a</s>", special=False).tolist()[-1] == 6  # it is also a piece of the vocabulary
+    assert tokenizer.encode("a</s>", special=False).tolist()[-1] == 6  # </s> is also a piece of the vocabulary
     assert tokenizer.encode("a", add_special=True).tolist() == [4, 6]
     assert tokenizer.encode_as_pieces("a z") == ["▁a", "▁", "z"]
     assert tokenizer.decode([4, 5, 6]) == "aab" and tokenizer.decode([4, 5, 6], skip_special=False) == "aab</s>"

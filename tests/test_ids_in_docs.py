@@ -1,6 +1,6 @@
 """Ids in help texts, README files and docstrings are those of the default vocabulary and are shown with their text.
 
-Regression: they were ids of RWKV World, so that `pyunitok decode 11080 17065 ...` printed text other than that shown.
+Regression: they were ids of RWKV World, so `pyunitok decode 11080 17065 ...` did not print the text that was shown.
 """
 
 from __future__ import annotations

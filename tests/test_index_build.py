@@ -202,7 +202,7 @@ def test_an_index_is_converted_without_sorting(tokens: Path, tmp_path: Path, mon
     for wrong in (["--compact", "--shard-tokens", "700"], [], ["--compact", "--overwrite"]):
         target = "old" if "--overwrite" in wrong else "other"
         assert "is an index" in run("index", str(tmp_path / "old"), "-o", str(tmp_path / target), *wrong, code=1)
-    assert open_index(tmp_path / "old").count("the") > 0  # --overwrite did not remove it
+    assert open_index(tmp_path / "old").count("the") > 0  # --overwrite did not remove the old index
     assert "is compact" in run("index", str(tmp_path / "new"), "-o", str(tmp_path / "other"), "--compact", code=1)
     path = tmp_path / "old" / "00001.sa"
     path.write_bytes(path.read_bytes()[4:] + b"\0\0\0\0")
@@ -617,7 +617,7 @@ def test_infini_gram_opens_the_index(tokens: Path, tmp_path: Path, shards: int) 
 @pytest.mark.parametrize("n_documents", [1, 80])
 def test_nearby_clauses_are_counted_as_in_infini_gram(tmp_path: Path, model: Path, n_documents: int) -> None:
     """The counts agree for one document. For several, infini-gram omits the matches that infini_gram_count()
-    describes. (It measures the distance of a third clause from the range of the first two.)"""
+    describes. (infini-gram measures the distance of a third clause from the range of the first two.)"""
     engine_module = pytest.importorskip("infini_gram.engine")
     random = np.random.default_rng(1)
     lines = ["".join(random.choice(list("abcdefghijk"), 2500 // n_documents)) for _ in range(n_documents)]
@@ -650,9 +650,10 @@ def test_nearby_clauses_are_counted_as_in_infini_gram(tmp_path: Path, model: Pat
 
 
 def infini_gram_count(rare: list[int], other: list[int], within: int, document: Any) -> int:
-    """The count that infini-gram returns. At each position of the rare clause, the nearest match on each side, if near
-    enough, belongs to the range of the position, and a position is omitted if a document ends inside its range. So a
-    match in the same document does not count if the nearest match on the other side is near but in another document."""
+    """The count that infini-gram returns. For each position of the rare clause, it finds the nearest match of the other
+    clause on each side, and ignores those more than `within` tokens away. The position counts if a match is left and
+    none is in another document. So a match in the same document does not count if one on the other side is near but
+    in another document."""
     count = 0
     for p in rare:
         left = [q for q in other if q < p][-1:]

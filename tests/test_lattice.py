@@ -1,4 +1,4 @@
-"""The n-best oracle compared with sentencepiece, ties and float32 sums included, and nbest() with all paths."""
+"""The n-best oracle compared with sentencepiece, including ties and float32 sums; nbest() compared with all paths."""
 
 from __future__ import annotations
 

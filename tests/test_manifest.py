@@ -132,7 +132,7 @@ def test_a_newer_release_is_named(made):
 
 
 def test_text_bytes_that_were_not_counted(made):
-    """Otherwise, the bytes per token would not match the text."""
+    """A manifest without "text_bytes" is rejected; otherwise, the bytes per token would not match the text."""
     _, manifest, _ = made
     wanted = "the text bytes of the inputs do not add up to those of the file"
     with pytest.raises(OutputError, match=wanted):

@@ -32,7 +32,7 @@ scores = st.floats(width=32)
 
 def equal(one: Any, other: Any) -> bool:
     (proto, packed, *columns, charsmap), (their_proto, their_packed, *their_columns, their_charsmap) = one, other
-    proto.normalizer_spec.precompiled_charsmap = charsmap  # C returns it separately
+    proto.normalizer_spec.precompiled_charsmap = charsmap  # C returns the charsmap separately
     their_proto.normalizer_spec.precompiled_charsmap = their_charsmap
     specs = ("trainer_spec", "normalizer_spec", "denormalizer_spec")
     return all(

@@ -160,7 +160,7 @@ FIELD_QUERIES: list[dict[str, Any]] = [
     for query in queries
 ]
 NORMALIZED: list[dict[str, Any]] = [{"q": TEXT, "normalize": k} for k in (0, 1)]
-# Requests to each function of the API, and whether a budget of 0 cuts some of them short.
+# For each function of the API: requests, and whether a budget of 0 cuts some of them short.
 REQUESTS: dict[str, tuple[list[dict[str, Any]], bool]] = {
     "info": ([{}], False), "document": ([{"n": 3}], False), "values": ([{}], False),
     "ngrams": ([{"n": 3}], False), "word_ngrams": ([{"n": 3}], False),
@@ -184,7 +184,7 @@ REQUESTS: dict[str, tuple[list[dict[str, Any]], bool]] = {
 
 @pytest.fixture(scope="module", params=["suffix array", "compact"])
 def kind(request: pytest.FixtureRequest, folder: Path) -> Path:
-    """The index of DOCUMENTS, or a compact one."""
+    """The index of DOCUMENTS, as suffix arrays or compact."""
     if request.param == "suffix array":
         return folder / "idx"
     build_index([folder / "idx"], folder / "compact", compact=CompactOptions())

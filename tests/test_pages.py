@@ -1,4 +1,4 @@
-"""Limits the memory used to read Parquet files whose pages, dictionaries, lists or delta-encoded lengths expand."""
+"""Reading Parquet takes limited memory, even if pages, dictionaries, lists or delta-encoded lengths expand."""
 
 import io
 import random

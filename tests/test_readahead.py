@@ -168,7 +168,7 @@ def test_damage_causes_the_same_error_after_the_same_bytes(kind, tmp_path):
         assert alone[1] == helped[1]
         for text, error in (alone, helped):
             n_sound = whole_before(frames, at) // 100 * 100
-            assert text[:n_sound] == TEXT[:n_sound]  # as with any decoder, part of the corrupt frame may follow
+            assert text[:n_sound] == TEXT[:n_sound]  # as with any decoder, part of the corrupt frame may have been read
             if error is None:
                 assert TEXT.startswith(text)
             else:

@@ -182,7 +182,7 @@ def test_the_parts_of_a_document_are_its_text(client, number, begin, end):
     pieces = "".join(part["text"] for part in answer["parts"])
     hit = "".join(part["text"] for part in answer["parts"] if part["hit"])
     assert hit == text[begin:end].decode("utf-8", "backslashreplace")
-    if number not in (1, 3):  # in those two, a hit may begin inside a character
+    if number not in (1, 3):  # in documents 1 and 3, a hit may begin inside a character
         assert pieces == text.decode("utf-8", "backslashreplace")
 
 

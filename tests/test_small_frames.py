@@ -116,7 +116,7 @@ def test_small_frames(path, data):
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_error_does_not_depend_on_threads(path, name):
-    """Frames are streamed by one thread, or decompressed in one call by several: the error is in the same frame."""
+    """The error is in the same frame whether one thread streams the frames or several decompress them in one call."""
     for before in (b"", SMALL["short"], SMALL["empty"] * 3 + SMALL["no checksum"]):
         results = [read(path, before + BROKEN[name] + SMALL["short"], 1 << 18, most) for most in (1, 1 << 20, 1 << 26)]
         for _, error in results:
@@ -125,7 +125,7 @@ def test_error_does_not_depend_on_threads(path, name):
 
 
 def test_content_size_is_compared_in_a_stream(path):
-    """Regression: two frames that state 9 MiB but hold 11 bytes were read as 22 bytes if frames were streamed."""
+    """Regression: two frames that each state 9 MiB but hold 11 bytes were read as 22 bytes if frames were streamed."""
     one = b"\x28\xb5\x2f\xfd\xa0" + struct.pack("<I", 9 << 20) + b"\x58\0\0hello world\x01\0\0"
     for most in (1 << 20, 1 << 26):
         _, error = read(path, one + one, max_frame_bytes=most)

@@ -2,12 +2,12 @@
 
     conc                  collocations: its MI has no factor for the window, and its log-likelihood compares the windows
                           with the rest of the corpus, as keyness does, instead of all four cells of the table.
-                          Keyness: its log ratio replaces a frequency of 0 in the reference
+                          Keyness: its log ratio replaces a frequency of 0 in the reference corpus
     association-measures  collocations: its log-likelihood is undefined for words that overlapping windows count more
                           often than they occur
     corpus-dispersion     dispersion: no difference
 
-The tools are given the words that pyunitok finds, because they divide texts differently. conc uses spaCy, which finds
+The tools are given the words that pyunitok finds, because each divides texts differently. conc uses spaCy, which finds
 543,089 words in these 3 MB of prose instead of 543,549: it divides "cannot" and joins "mr.", "'s", "n't" and "o'clock".
 Tests are skipped if a tool is not installed (pip install conc association-measures corpus-dispersion).
 """
@@ -106,7 +106,7 @@ def test_collocations_of_conc(index: Any, conc_whole: Any, node: str) -> None:
         assert (row["count"], row["total"]) == (other["collocate_frequency"], other["frequency"])
         assert row["log_dice"] == pytest.approx(other["logdice"])
         assert row["mi"] + math.log2(10) == pytest.approx(other["mutual_information"])
-        rest = max(0, row["total"] - row["count"] - f_x * (word == node))  # outside the windows, without the node
+        rest = max(0, row["total"] - row["count"] - f_x * (word == node))  # outside the windows, excluding the node
         likelihood = keyness(row["count"], rest, near, index.words.n_words - near - f_x)["log_likelihood"]
         assert abs(float(likelihood)) == pytest.approx(other["log_likelihood"], abs=1e-6)
 

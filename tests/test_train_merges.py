@@ -45,7 +45,7 @@ def units_of(words: dict[str, int]) -> Units:
 @given(WORDS, st.sampled_from([0, 2]), st.integers(0, 40))
 @fewer(1)
 def test_resuming_after_any_number_of_merges(words: dict[str, int], min_count: int, n_merges: int) -> None:
-    """A trainer that starts with the merges of a previous one continues as that one would, with the same counts."""
+    """A trainer that resumes after the merges of another yields the same pieces and counts as an uninterrupted one."""
     expected = trained(units_of(words), min_count=min_count)
     first = trained(units_of(words), min_count=min_count, n_pieces=n_merges)
     got = trained(units_of(words), min_count=min_count, resume=first)
@@ -114,7 +114,7 @@ def test_a_long_unit() -> None:
     ([[0, 2]], "do not have"), ([[0, 1], [0, 1]], "before"), ([[0, 1], [2, 2], [3, 3], [4, 4]], "do not have"),
 ])  # fmt: skip
 def test_invalid_merges(symbols: list[list[int]], why: str) -> None:
-    """Rejects a symbol of a later merge, a repeated merge, and a piece longer than the rules allow."""
+    """Rejects merges that use the symbol of a later merge, repeat a merge, or create a piece that the rules forbid."""
     trainer = BpeTrainer(RULES, units_of({"ab": 9}))
     counts: Counts = np.ones(len(symbols), np.uint64)
     with pytest.raises(ValueError, match=why):

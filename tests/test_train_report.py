@@ -54,7 +54,7 @@ def test_options_on_the_page(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_curve(kind: str) -> None:
-    """The curve ends at the bytes per token of the model, or near that value because of Unigram's last round."""
+    """The curve ends at the bytes per token of the model or, for Unigram, near it, because of the last round."""
     options: dict[str, Any] = {} if kind == "longest" else {"normalization_rule_name": "identity"}
     got = run(iter(LINES), kind=kind, vocab_size=350, **options)
     curve = got.curve()

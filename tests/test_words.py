@@ -112,7 +112,7 @@ def test_queries_equal_a_linear_search(
     tests = [oracle.accepts(item, case, accents, wild) for item, _ in items]
     options = WordOptions(ignore_case=case, ignore_accents=accents, wildcards=wild)
     expected = oracle.matches(documents, tests, gaps)
-    for share in (word_matches.SCAN_SHARE, 1):  # words are read in order, or around the rarest
+    for share in (word_matches.SCAN_SHARE, 1):  # reads all words, or those around the rarest place
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(word_matches, "SCAN_SHARE", share)
             assert index.words.count(query, options) == len(expected)
@@ -130,7 +130,7 @@ def test_queries_equal_a_linear_search(
 def test_a_budget_cuts_the_search_of_a_shard_short(
     index: Any, query: str, share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
-    """All methods return some of the matches: combinations, around the rarest place, and all words in order."""
+    """Every method returns some of the matches: combining places, reading around the rarest, and reading all words."""
     monkeypatch.setattr(word_matches, "SCAN_SHARE", share)
     parsed = parse_words(query, index.words.lexicon, WordOptions())
     for shard in index.words.shards:
@@ -213,7 +213,7 @@ def test_lists_of_words(index: Any, documents: list[list[str]]) -> None:
             oracle.folded(word, case, accents) for word in counts.elements()
         )
         assert len(folded.rows) == len({oracle.folded(row.text, case, accents) for row in folded.rows})
-        for row in folded.rows:  # each is in its most frequent form
+        for row in folded.rows:  # each row shows the most frequent form of the word
             forms = [n for word, n in counts.items() if options.folding.of(word) == options.folding.of(row.text)]
             assert counts[row.text] == max(forms)
         assert index.words.frequencies("unseen", options=options).rows == []

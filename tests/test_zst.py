@@ -116,7 +116,7 @@ def test_zst_cut_at_every_byte(name):
 
 
 def check_cut(data, kind, ends, want):
-    """Assert that a stream truncated anywhere except at `ends` raises an error that names its end."""
+    """Assert that a stream truncated anywhere except at `ends` raises an error that names the byte at which it ends."""
     for n in range(len(data)):
         stream = stream_of(data[:n], kind, odd=n)
         if n in ends:

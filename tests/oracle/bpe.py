@@ -120,7 +120,7 @@ def sentencepiece_ids(pieces: Sequence[Piece], tokens: Sequence[Token], byte_fal
 def huggingface_symbols(
     vocab: Mapping[str, int], word: str, unknown: int | None, byte_fallback: bool, fuse: bool
 ) -> list[int]:
-    """The ids of characters. An unknown id is added at the next known character, so byte pieces can precede it."""
+    """The ids of characters. The unknown id is added only at the next known character, after byte pieces between."""
     ret: list[int] = []
     waiting = False
     for character in word:
@@ -147,7 +147,7 @@ def huggingface_bpe(
     draw: Draw | None = None,
 ) -> list[int]:  # fmt: skip
     """The ids of one word. The merge with the lowest rank comes first, the leftmost one on ties. A pair that dropout
-    skips is queued again as soon as a pair is not skipped, even if it has become stale."""
+    skips is queued again as soon as a pair is not skipped, even if the skipped pair is stale by then."""
     if ignore_merges and not dropout and word in vocab:
         return [vocab[word]]
     ranks = {(vocab[a], vocab[b]): (rank, vocab[a + b]) for rank, (a, b) in enumerate(merges)}

@@ -34,7 +34,7 @@ def repeated(documents: Sequence[bytes], n: int, unit: str, keep: str, n_before:
     """The repeated windows that are not in the first n_before documents. `keep` determines which windows are repeated:
 
     none   those that also occur elsewhere (Lee et al. 2021, "Deduplicating training data makes language models better")
-    first  those whose first occurrence is earlier and does not overlap them
+    first  those that come after the first occurrence of the same text and do not overlap it
     """
     places: dict[bytes, list[Window]] = {}
     for window in windows(documents, n, unit):

@@ -43,7 +43,7 @@ def characters(text: bytes) -> list[Unit]:
 
 
 def grams(items: Sequence[list[Unit]], n: int, min_units: int) -> Iterator[tuple[tuple[Hashable, ...], int]]:
-    """Each n-gram of the items, and the number of its first unit among the units of all items."""
+    """Each n-gram of the items, and the position of its first unit among the units of all items."""
     start = 0
     for units in items:
         size = n if len(units) >= n else len(units)
@@ -54,8 +54,8 @@ def grams(items: Sequence[list[Unit]], n: int, min_units: int) -> Iterator[tuple
 
 
 def continued(item: Sequence[Hashable], document: Sequence[Hashable], n: int, mismatches: int) -> set[int]:
-    """The units of an item that are equal in the document and in a match: n equal units, and any units after them of
-    which at most `mismatches` differ."""
+    """The units of an item that matches with the document cover. A match begins with n equal units and ends before
+    difference number `mismatches` + 1; the units that differ are not covered."""
     return {
         i + k
         for i in range(len(item))
@@ -71,7 +71,7 @@ def find(
     items: Sequence[list[Unit]], documents: Sequence[list[Unit]], n: int, min_units: int
 ) -> list[tuple[int, int, int, int, int]]:
     """(document, first unit, begin, end, number) for each occurrence of an n-gram in the documents. The number of an
-    n-gram is that of its first unit in the items."""
+    n-gram is the position at which it first begins in the items."""
     first: dict[tuple[Hashable, ...], int] = {}
     for gram, place in grams(items, n, min_units):
         first.setdefault(gram, place)

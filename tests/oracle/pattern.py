@@ -30,7 +30,7 @@ class Parser:
         self.regex, self.at, self.dialect, self.ignore_case = regex, 0, dialect, False
 
     def take(self, *texts: str) -> str:
-        """Skip and return the first of these texts that comes next; return "" if none does."""
+        """Skip and return the first of `texts` that comes next in the regex; return "" if none does."""
         for text in texts:
             if self.regex.startswith(text, self.at):
                 self.at += len(text)

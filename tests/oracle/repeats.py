@@ -32,7 +32,7 @@ def joined(starts: Sequence[tuple[int, int]], n: int) -> list[tuple[int, int, in
 
 
 def later_starts(documents: Sequence[Document], n: int) -> list[tuple[int, int]]:
-    """The windows whose first occurrence is earlier and does not overlap them."""
+    """The windows that come after the first occurrence of the same tokens and do not overlap it."""
     return [
         (d, i) for places in windows(documents, n).values() for d, i in places
         if d != places[0][0] or i >= places[0][1] + n

@@ -50,8 +50,8 @@ def model(texts: list[bytes], order: int, min_count: int) -> dict[bytes, float]:
 
 
 def cut(text: bytes, ngrams: dict[bytes, float], order: int, *, ensure_unicode: bool, lenient: bool) -> list[bytes]:
-    """The most probable pieces. State j at a byte means that j bytes of its piece precede it (at least j for the last
-    state, order - 1)."""
+    """The most probable pieces. State j at a byte means that j bytes of the same piece precede the byte (at
+    least j in the last state, order - 1)."""
     best, routes = [0.0] + [NEVER] * (order - 1), []
     for i, byte in enumerate(text):
         values = [ngrams.get(text[i - j : i + 1], NEVER) if j <= i else NEVER for j in range(order)]

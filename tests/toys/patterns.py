@@ -93,7 +93,7 @@ TIKTOKEN: dict[str, str] = {
     ),
 }
 
-# Chains that need more than one character of lookahead, and a word from the error for each.
+# Chains that need more than one character of lookahead, each with a word from its error message.
 UNSUPPORTED = {
     "laguna": (r"(?:\r?\n)+(?!\r?\n)", "lookahead"),
     "cohere2": (r"\d{1,3}(?=(?:\d{3})*\b)", "escape"),

@@ -16,7 +16,7 @@ from pyunitok.vocab import sentencepiece_proto
 
 UNIGRAM, BPE, WORD, CHAR = 1, 2, 3, 4
 KINDS = {"unigram": UNIGRAM, "bpe": BPE, "word": WORD, "char": CHAR}
-# The errors of sentencepiece. If a message would quote invalid UTF-8, UnicodeDecodeError, a ValueError, replaces it.
+# The errors of sentencepiece. Messages that would quote invalid UTF-8 become UnicodeDecodeError, a ValueError.
 REFUSALS = (RuntimeError, ValueError)
 SPACE = "\u2581".encode()
 
