@@ -293,6 +293,12 @@ def test_wrong_options(corpus: Path, options: dict[str, Any]) -> None:
     assert not (corpus / "clean").exists()
 
 
+def test_too_little_memory(corpus: Path) -> None:
+    """Regression: the message advised --block, which only `tokenize` has."""
+    message = clean(corpus, "--max-memory", "1M", code=1).stderr
+    assert b"more than the limit of 1048576 (--max-memory); raise it" in message and b"--block" not in message
+
+
 def test_what_cannot_be_read(corpus: Path) -> None:
     os.mkfifo(corpus / "pipe")
     file = corpus / "in/y.jsonl"

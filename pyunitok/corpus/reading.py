@@ -142,9 +142,10 @@ class MemoryBudget:
         rest = limit - threads * (own + 16 * MAX_DOCS) - WRITING_BYTES
         least = (threads + 1) * result + MIN_READAHEAD_BYTES
         if rest < least:
+            smaller = " or a smaller --block" if reading.options.block_bytes != BLOCK_BYTES else ""
             raise LimitError(
                 f"{threads} threads with blocks of {block} bytes need {limit - rest + least} bytes of memory, more"
-                f" than the limit of {limit} (--max-memory); raise it, or use fewer --threads or a smaller --block"
+                f" than the limit of {limit} (--max-memory); raise it, or use fewer --threads{smaller}"
             )
         n_unfinished = 2 * threads + WAITING_BYTES // block
         n_unfinished = max(threads + 1, min(n_unfinished, (rest - MIN_READAHEAD_BYTES) // 2 // result))
