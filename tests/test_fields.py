@@ -145,6 +145,13 @@ def test_errors(index: Any, tmp_path: Path) -> None:
     for condition in ("lang", "=x", "other=1"):
         with pytest.raises(LimitError):
             index.fields.where([condition])
+    for test in ("===", "!==", "<>", "<<", ">>", "<==", ">==", "=>", "=<"):
+        with pytest.raises(LimitError, match=f"{test} is not a test; use =, !="):
+            index.fields.where([f"year{test}1990"])
+    for same in ("lang==de", "lang == de"):
+        assert index.fields.where([same]).tolist() == index.fields.where(["lang=de"]).tolist()
+    assert index.fields.where(["lang=de"]).any()
+    assert not index.fields.where(["lang= =de"]).any() and not index.fields.where(["lang=<unk>"]).any()
     folder = make(tmp_path, [[{"text": "a"}]], metadata=False)
     with pytest.raises(OutputError, match="metadata"):
         add_fields(folder, ["lang"])

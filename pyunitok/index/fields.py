@@ -34,9 +34,12 @@ KIND = "fields of documents"
 INPUT = "@file"  # the input that a document came from, which needs no stored field
 MAX_VALUE_BYTES = 4096
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_CONDITION = re.compile(r"([^=!<>]+)(!=|<=|>=|=|<|>)(.*)", re.DOTALL)
+_CONDITION = re.compile(r"([^=!<>]+)(==|!=|<=|>=|=|<|>)(.*)", re.DOTALL)
+# An unknown test, such as =>, << or ===. A value that begins with <, such as <unk>, may follow a single =.
+_UNKNOWN_TEST = re.compile(r"[^=!<>]+((?:[=!<>]=|<(?!=)|>(?!=))[=!<>]+|=[<>](?=\s*[-+.\d]))")
 _TESTS: dict[str, Callable[[Any, Any], Any]] = {
-    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+    "=": operator.eq, "==": operator.eq, "!=": operator.ne,
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
@@ -133,9 +136,14 @@ class FieldIndex:
 
     def where(self, conditions: Sequence[str]) -> Mask:
         """bool[documents]: the documents that satisfy all conditions, such as "lang=de" and "year>=1990"; the tests
-        are =, !=, <, <=, > and >=."""
+        are = (or ==), !=, <, <=, > and >=."""
         chosen = np.ones(self._index.n_documents, np.bool_)
         for condition in conditions:
+            if unknown := _UNKNOWN_TEST.match(condition):
+                raise LimitError(
+                    f"{condition!r}: {unknown[1]} is not a test; use =, !=, <, <=, > or >=, and write a space before a"
+                    " value that begins with =, !, < or >"
+                )
             found = _CONDITION.fullmatch(condition)
             if found is None:
                 raise LimitError(f"{condition!r} is not a condition such as lang=de or year>=1990")

@@ -137,7 +137,7 @@ async function drawFacets(place, s) {
       if (rows[0].documents < 2 && rows.length > 1) continue;
       const list = make("ul");
       for (const row of rows) {
-        const condition = `${field}=${row.value}`;
+        const condition = `${field}=${/^[=<>]/.test(row.value) ? " " : ""}${row.value}`; // == is the same as =
         const where = s.where.includes(condition) ? s.where : [...s.where, condition];
         list.append(
           make(
