@@ -41,8 +41,8 @@ def build_parts(
     text: np.ndarray[Any, Any], sa: U32, n_symbols: int, *, block: int = 128, locate_every: int = 32,
     extract_every: int = 64, budget: int = STEP,
 ) -> Iterator[CompactPart]:  # fmt: skip
-    """Yields a compact index of `text` (uint8, uint16 or uint32), whose suffix array is `sa`. Overwrites both arrays.
-    The checksums in the footer are 0."""
+    """Yields the parts of a compact index of `text` (uint8, uint16 or uint32), whose suffix array is `sa`. Overwrites
+    both arrays. The checksums in the footer are 0."""
     if len(sa) != len(text) or sa.dtype != np.uint32 or text.dtype not in (np.uint8, np.uint16, np.uint32):
         raise ValueError(f"cannot index {text.dtype}[{len(text)}] with {sa.dtype}[{len(sa)}]")
     keep = (pointer(text, writable=True), pointer(sa, writable=True))

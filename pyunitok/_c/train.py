@@ -183,7 +183,7 @@ class SegmentStats:
 class Segmenter:
     """Cuts lines into units and counts them in `counter`. Not thread-safe.
 
-    symbols     strings that are boundaries, as is the delimiter
+    symbols     strings that, like the delimiter, are boundaries of units
     normalizer  None if the lines are already normalized
     """
 

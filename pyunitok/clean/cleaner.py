@@ -1,4 +1,4 @@
-"""Cleaner finds benchmark items in a block, and produces the block's part of CLEAN and its report. It is thread-safe.
+"""Cleaner finds benchmark items in a block, and produces the block's parts of CLEAN and of the report. Thread-safe.
 
     block ──▶ n-grams ──▶ Matches of contaminated documents ──▶ edits ──▶ Written
                                 └──────────────▶ lines of the report
@@ -31,7 +31,7 @@ _NOTHING = np.empty(0, np.int64)
 class Cleaned:
     """The result for one block.
 
-    written     its part of CLEAN; None if no corpus is written
+    written     the block's part of CLEAN; None if no corpus is written
     report      compressed lines of the report
     texts       the numbers of the item texts that were found, once per document
     benchmarks  the numbers of the benchmarks that were found, once per document

@@ -326,7 +326,7 @@ class Decontamination:
                 for path in whole.reports.values():
                     check_target(path, overwrite=self._overwrite)
             return None
-        parts.remove_files(siblings, self._totals_path)  # in case _join was interrupted before it removed them
+        parts.remove_files(siblings, self._totals_path)  # in case _join was interrupted before it removed these files
         opened = CleanOutput(whole.base, whole.targets, whole.reports, self._identity(whole), overwrite=False)
         with opened as output:
             assert output.finished is not None

@@ -80,8 +80,8 @@ class Duplicates:
                 characters between words matter
     keep        "first": keep the first copy. "none": remove all copies, even overlapping ones
     cut         "char", "word" or "line": ranges are shrunk to complete characters, words or lines
-    max_share   drop a document if a larger share of its bytes repeats
-    min_left    drop a cut document if fewer bytes remain
+    max_share   drop a document if more than this share of its bytes repeats
+    min_left    drop a cut document if fewer than this many bytes remain
     documents   first drop documents that equal an earlier one
     repeat      remove repeats again until no window repeats, or nothing more can be cut
     """

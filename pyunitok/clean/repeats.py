@@ -56,8 +56,8 @@ class Memory:
     task_bytes     bytes of text that one call searches
     batch_bytes    bytes of records that have not been written yet
     group_records  the maximum number of records that one call groups or verifies; each takes twelve times 24 bytes
-    task_records   the number of records that one call groups or verifies, unless a bucket has more: few enough for the
-                   cache, because clearing and reading memory takes longer than sorting
+    task_records   the number of records that one call groups or verifies, unless a bucket has more: few enough to fit
+                   in the cache, because clearing and reading main memory takes longer than sorting
     """
 
     task_bytes: int

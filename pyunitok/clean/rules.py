@@ -25,11 +25,11 @@ class Rule:
     folded       compare tokens of lower-case (ASCII) words without punctuation, each preceded by one space
     paragraphs   compare each line of an item separately
     fields       compare only these fields of a benchmark, if it has any of them
-    min_item     a text with fewer units is not tested
+    min_item     a text with fewer units than this is not tested
     min_units    a text with fewer than n units is compared in full if it has at least min_units; shorter texts are not
                  tested. None: the smaller of n and 8
-    min_share    a document is contaminated if n-grams that it contains make up this share of a text; 0: any n-gram
-                 suffices
+    min_share    a document is contaminated if n-grams that it contains make up at least this share of a text; 0: any
+                 n-gram suffices
     measure      how shares are measured. units: in units that n-grams cover. grams: in n-grams. idf: in n-grams, each
                  weighted by the logarithm of the number of texts divided by the number of texts with this n-gram
     perfect      (a, b): texts of up to `a` units require a share of 1; for longer texts, the share falls to min_share
@@ -39,10 +39,10 @@ class Rule:
     action       drop: drop contaminated documents. cut: remove the n-grams and cut_around characters on each side,
                  and write the remaining pieces of at least min_piece characters as documents; drop documents with more
                  than max_pieces. mark: add the field "contamination". report: write no corpus
-    item_share   an item is contaminated if the n-grams that occur anywhere in the corpus make up this share of it;
-                 None: an item is contaminated if it contaminates a document
-    mismatches   with item_share, a match continues after its n-gram until more than this many tokens differ; the equal
-                 tokens there also count
+    item_share   an item is contaminated if n-grams that occur anywhere in the corpus make up at least this share of the
+                 item; None: an item is contaminated if it contaminates a document
+    mismatches   with item_share, a match continues after its n-gram until more than this many tokens differ; equal
+                 tokens after the n-gram also count
     """
 
     unit: str = "words"
@@ -112,20 +112,21 @@ class Rule:
             )
 
 
-# gpt3: Brown et al. 2020 (arXiv 2005.14165), appendix C: 13 lower-case words without punctuation are removed with
-# 200 characters around them; pieces of fewer than 200 characters are dropped, as are documents split into more than 10
-# pieces; n-grams in more than 10 documents are ignored.
+# gpt3: Brown et al. 2020 (arXiv 2005.14165), appendix C: 13-grams of lower-case words without punctuation are removed,
+# with 200 characters on each side; pieces of fewer than 200 characters are dropped, as are documents split into more
+# than 10 pieces; n-grams in more than 10 documents are ignored.
 # decon: github.com/allenai/decon, config/default.yaml and doc/simple-details.md: 5-grams of cl100k tokens of the folded
-# text, weighted by IDF; questions of 50 tokens or more require a share of 0.8, those of 20 a share of 1, and shorter
-# ones are ignored. Not implemented: sampling, limiting a match to one place in the document, and weighting answers and
-# passages.
-# olmo: Magnusson et al. 2023 (Paloma, arXiv 2312.10523) and Soldaini et al. 2024 (Dolma, 2402.00159): documents with a
-# paragraph of at least 13 words of the evaluation data are removed.
-# tulu3: Lambert et al. 2024 (arXiv 2411.15124) and decontamination/ of github.com/allenai/open-instruct: documents
-# whose 8-grams cover more than half of an item, for evaluations with more than 2 % of their items matched.
-# palm: Chowdhery et al. 2022 (arXiv 2204.02311), section 8: items with at least 70 % of their 8-grams in the corpus.
-# llama2: Touvron et al. 2023 (arXiv 2307.09288), appendix A.6: items with at least 80 % of their tokens in n-grams
-# of 10 or more tokens that the corpus contains; up to 4 tokens after the first 10 may differ.
+# text, weighted by IDF; questions of 50 tokens or more require a share of 0.8, and questions of 20 tokens a share of 1;
+# shorter questions are ignored. Not implemented: sampling, limiting a match to one place in the document, and weighting
+# answers and passages.
+# olmo: Magnusson et al. 2023 (Paloma, arXiv 2312.10523) and Soldaini et al. 2024 (Dolma, 2402.00159): documents that
+# contain a paragraph of the evaluation data, of at least 13 words, are removed.
+# tulu3: Lambert et al. 2024 (arXiv 2411.15124) and decontamination/ of github.com/allenai/open-instruct: documents are
+# removed if their 8-grams cover more than half of an item, for evaluations with more than 2 % of their items matched.
+# palm: Chowdhery et al. 2022 (arXiv 2204.02311), section 8: items are contaminated if the corpus contains at least 70 %
+# of their 8-grams.
+# llama2: Touvron et al. 2023 (arXiv 2307.09288), appendix A.6: items are contaminated if at least 80 % of their tokens
+# are in n-grams of 10 or more tokens that the corpus contains; up to 4 tokens after the first 10 may differ.
 PRESETS: dict[str, dict[str, Any]] = {
     "gpt3": {"unit": "words", "n": 13, "min_units": 13, "max_common": 10, "action": "cut", "cut_around": 200,
              "min_piece": 200, "max_pieces": 10},

@@ -40,7 +40,7 @@ def report_formats(sources: Any) -> None:
 
 
 def report_dtype(plan: Plan) -> None:
-    """Print one line if uint32 was selected because the ids do not fit uint16."""
+    """Print one line if uint32 was selected because the ids do not fit in uint16."""
     if plan.options.dtype == "auto" and plan.id_bytes > 2:
         largest = plan.tokenizer.vocab_size - 1
         click.echo(f"the ids are uint32, because {printable(plan.tokenizer.name)} has ids up to {largest:,}", err=True)

@@ -1,8 +1,8 @@
 """Converts byte-level BPE to the formats of other tools: tokenizer.json, tiktoken's ranks, vocab.json with merges.txt.
 
-    from                      to tokenizer.json      to tiktoken                     to vocab.json, merges.txt
-    ranks (ranks.py)          with last merges       yes                             with last merges
-    a list of merges          huggingface/writer.py  if ids are in merge order       yes
+    from                      to tokenizer.json              to tiktoken                     to vocab.json, merges.txt
+    ranks (ranks.py)          with last merges (merges.py)   yes                             with last merges
+    a list of merges          huggingface/writer.py          if ids are in merge order       yes
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ class SentencePieceModel:
                 (texts if type_ in _TEXTS else marks)[piece] = id_
         return PieceLookup({} if marks is texts else marks, texts, self.unknown_id)
 
-    # The ids that sentencepiece's functions of these names return; -1 if there is none.
+    # Each is the id that sentencepiece's function of the same name returns; -1 if the model has no such id.
 
     @cached_property
     def unk_id(self) -> int:
@@ -191,7 +191,7 @@ def _read_usual(data: bytes, name: str) -> Found | None:
     except ValueError:
         return None
     trainer, info = proto.trainer_spec, read.info
-    if proto.normalizer_spec.precompiled_charsmap:  # C did not recognise its tag
+    if proto.normalizer_spec.precompiled_charsmap:  # C did not recognise the charsmap's tag
         return None
     if info.unknown_id < 0 and not trainer.byte_fallback:
         return None

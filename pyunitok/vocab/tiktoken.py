@@ -80,7 +80,7 @@ def _harmony(n: int, names: Mapping[int, str]) -> dict[str, int]:
     return {"<|startoftext|>": 199998, "<|endoftext|>": 199999, **numbered, "<|reserved_200018|>": 200018}
 
 
-# Names of Kimi K2's special tokens by id minus the first special id; later models list them in tokenizer_config.json.
+# {id minus the first special id: name} of Kimi K2's special tokens; later models list them in tokenizer_config.json.
 _KIMI_K2 = {
     0: "[BOS]", 1: "[EOS]", 2: "<|im_end|>", 3: "<|im_user|>", 4: "<|im_assistant|>", 6: "<|start_header_id|>",
     7: "<|end_header_id|>", 9: "[EOT]", 10: "<|im_system|>", 11: "<|tool_calls_section_begin|>",
@@ -90,7 +90,8 @@ _KIMI_K2 = {
 
 
 def _kimi(n: int, names: Mapping[int, str]) -> dict[str, int]:
-    """Kimi has 256 special tokens. Those without a name in `names`, or in _KIMI_K2 if it is empty, are numbered."""
+    """Kimi's 256 special tokens. The names are in `names` or, if `names` is empty, in _KIMI_K2; tokens without a name
+    are numbered."""
     known = names or {n + k: name for k, name in _KIMI_K2.items()}
     return {known.get(id_, f"<|reserved_token_{id_}|>"): id_ for id_ in range(n, n + 256)}
 

@@ -1,8 +1,8 @@
 """Computes the NFC and NFKC of Unicode 9, which `tokenizers` uses, with the unicodedata of a later Unicode version.
 
 Unicode never changes the normal form of a character, but it adds characters. In Unicode 9, characters that were added
-later are inert: nothing combines with them, and no mark moves across them. Therefore, if later versions decompose,
-compose or reorder such characters, the texts between them are normalized separately.
+later are inert: nothing combines with them, and no mark moves across them. Therefore, added characters that later
+versions decompose, compose or reorder are left unchanged, and the texts between them are normalized separately.
 """
 
 from __future__ import annotations

@@ -109,7 +109,8 @@ class Encoding:
     def encode_with_unstable(
         self, text: str, *, allowed_special: Special = _NONE, disallowed_special: Disallowed = "all"
     ) -> tuple[list[int], list[list[int]]]:
-        """The tokens that more text cannot change, and the sequences that may follow them, in no particular order."""
+        """The tokens that appended text cannot change, and the token sequences that may follow them, in no particular
+        order."""
         allowed = self._check(text, allowed_special, disallowed_special)
         text.encode()
         tokens, last_part = self._encode(text, allowed)

@@ -1,4 +1,4 @@
-"""Handles the last tokens of a text, which more text may change, and texts that end within a character, as
+"""Handles the last tokens of a text, which appended text may change, and texts that end within a character, as
 tiktoken does."""
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Unstable:
         return stable + self.single_piece(rest + data[end:])
 
     def split_stable(self, tokens: list[int], last_part: bytes) -> tuple[list[int], set[tuple[int, ...]]]:
-        """The tokens that more text cannot change, and the sequences that may follow them. `last_part` is the text
-        after the last special token; it is empty if the text ends with one."""
+        """The tokens that appended text cannot change, and the token sequences that may follow them. `last_part` is the
+        text after the last special token; it is empty if the text ends with a special token."""
         if not last_part:
             return tokens, set()
         stable, unstable = self._without_last_piece(tokens, last_part)

@@ -104,7 +104,7 @@ def _unigram(vocabulary: Vocabulary, names: dict[int, str]) -> dict[str, Any]:
     assert vocabulary.scores is not None
     prepare, unknown = vocabulary.prepare or {}, vocabulary.special.get("unk")
     scores = dict(zip(vocabulary.ids.tolist(), vocabulary.scores.tolist(), strict=True))
-    if unknown is not None:  # restore its score, which file._pack() replaced with the lowest score
+    if unknown is not None:  # restore the score that file._pack() replaced with the lowest score
         scores[unknown] = prepare.get("unknown_score", 0.0)
     vocab = [
         [names.get(id_, ""), _number(scores.get(id_, 0.0)) if prepare else scores[id_]]
