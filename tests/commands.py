@@ -78,7 +78,7 @@ def run_forked(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.
 
 @contextlib.contextmanager
 def _piped(data: bytes) -> Iterator[io.TextIOWrapper]:
-    """The read end of a pipe; a thread writes the data, because they may exceed the capacity of the pipe."""
+    """The read end of a pipe; a thread writes the data, which may exceed the capacity of the pipe."""
     reading, writing = os.pipe()
 
     def write() -> None:

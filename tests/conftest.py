@@ -65,8 +65,8 @@ def decompressed(path: Path, n_bytes: int = -1) -> bytes:
     scope="module", params=[(kind, dtype) for dtype in ("<u2", "<u4") for kind in ("suffix array", "compact")], ids=str
 )
 def both_kinds(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Runs the tests of a module four times: indexes.make() returns suffix arrays and compact indexes of uint16 and
-    of uint32 ids."""
+    """Runs the tests of a module four times: indexes.make() returns suffix arrays or compact indexes, of uint16 or
+    uint32 ids."""
     indexes.kind, indexes.dtype = request.param
     yield indexes.kind
     indexes.kind, indexes.dtype = "suffix array", "<u2"

@@ -94,7 +94,7 @@ def main() -> None:
     whole = contents(FOLDER)
     shutil.rmtree(FOLDER)
     began = time.monotonic()
-    assert crash.in_child(lambda: run(options)) == 0  # timed once late imports are in the page cache
+    assert crash.in_child(lambda: run(options)) == 0  # timed now that imports are in the page cache
     seconds = time.monotonic() - began
     assert contents(FOLDER) == whole
     shutil.rmtree(FOLDER)

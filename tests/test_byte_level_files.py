@@ -40,7 +40,7 @@ IDS = GOLDEN / "ids.jsonl"  # a line for each file: its name and the ids of byte
 FOLDER = Path(os.environ.get("PYUNITOK_MODELS", "nowhere"))
 REAL = sorted(FOLDER.glob("*.json"))
 FILES = [*sorted(GOLDEN.glob("*.json")), *REAL]
-DELEGATED = {"clip_base", "falcon", "gemma3"}  # the real files that C does not encode
+DELEGATED = {"clip_base", "falcon", "gemma3"}  # the real files that C does not support
 CORPORA = sorted((SHARED / "data/corpora").glob("*.txt.zst"))
 EXPENSIVE = os.environ.get("HYPOTHESIS_PROFILE") == "expensive"
 

@@ -185,7 +185,7 @@ _JSON = st.recursive(
 
 @given(_JSON)
 def test_any_json_is_rejected_or_loaded(value: Any) -> None:
-    with pytest.raises(VocabularyError):  # bytes are missing
+    with pytest.raises(VocabularyError):  # pieces for single bytes are missing
         bytepiece.read(json.dumps(value).encode(), "toy.model")
     with nullcontext() if _is_entry(value) else pytest.raises(VocabularyError):
         bytepiece.read(json.dumps(BYTES | {key(b"the"): value}).encode(), "toy.model")

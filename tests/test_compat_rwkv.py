@@ -107,7 +107,7 @@ def test_vocabulary_of_pyrwkv_tokenizer(world: tuple[RWKVTokenizer, Any]) -> Non
     ours, theirs = world
     assert ours.vocab_size() == theirs.vocab_size() == 65530
     expected = theirs.get_vocab()
-    expected.pop("Binary string (TODO)", None)  # its placeholder for pieces that are not UTF-8
+    expected.pop("Binary string (TODO)", None)  # pyrwkv's placeholder for pieces that are not UTF-8
     assert ours.get_vocab() == expected
     assert ours.decode([1, 0, 2]) == theirs.decode([1, 0, 2]) == "\0\0\1"
     assert ours.decode(np.array([33155, 45])) == theirs.decode((33155, 45))

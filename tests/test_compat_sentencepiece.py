@@ -162,7 +162,7 @@ def test_every_public_name_exists() -> None:
 def test_every_encode_method(method: str) -> None:
     kwargs = {"chunk_len": 100} if "arallel" in method else {}
     pair = PAIRS["unigram-1"]
-    if "ample" in method:  # random; test_compat_earlier.py tests the samples
+    if "ample" in method:  # the result is random; test_compat_earlier.py tests samples
         assert type(getattr(pair[0], method)("ab a", 2, 0.5)) is not type(None)
         return
     for input_ in ["ab 日Z", b"ab", ["ab", "Z"], []]:

@@ -63,7 +63,7 @@ def test_encoding(own: shim.Encoding, reference: Any, text: str) -> None:
 
 @given(text=TEXT)
 def test_pieces_one_by_one(own: shim.Encoding, reference: Any, text: str) -> None:
-    pytest.importorskip("regex")  # tiktoken's method requires it
+    pytest.importorskip("regex")  # tiktoken's method requires regex
     if text.isascii():
         assert own._encode_only_native_bpe(text) == own.encode_ordinary(text)
     assert outcome(own._encode_only_native_bpe, text) == outcome(reference._encode_only_native_bpe, text)

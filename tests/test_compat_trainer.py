@@ -25,7 +25,7 @@ def corpus(tmp_path: Path) -> Path:
 def test_files(corpus: Path, kind: str) -> None:
     outputs = []
     for module in (sentencepiece, compat):
-        prefix = corpus.with_name("m")  # the same for both, because the model contains it
+        prefix = corpus.with_name("m")  # the same for both, because the model contains the prefix
         module.SentencePieceTrainer.Train(
             f"--input={corpus} --model_prefix={prefix} --vocab_size=300 --model_type={kind} --num_threads=1"
             " --hard_vocab_limit=false --minloglevel=2"

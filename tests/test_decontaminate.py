@@ -156,7 +156,7 @@ def test_threads_do_not_matter(corpus):
 
 
 def test_common_grams_are_ignored(corpus):
-    """The question is in 17 documents."""
+    """The question is in 17 documents, so a limit of 16 ignores its n-grams, and a limit of 17 does not."""
     assert b"0 of 1,503 documents" in clean(corpus, "--max-common", "16").stderr
     assert b"17 of 1,503 documents" in clean(corpus, "--max-common", "17", "--overwrite").stderr
 
@@ -393,12 +393,12 @@ def test_shards_make_the_same_output(corpus, n, options):
     names = sorted(path.relative_to(folders[0]) for path in folders[0].rglob("*") if path.is_file())
     assert names == sorted(path.relative_to(folders[1]) for path in folders[1].rglob("*") if path.is_file())
     for name in names:
-        if name.suffix == ".json":  # contains the names of the files, which differ
+        if name.suffix == ".json":  # contains file names, which differ
             both = [json.loads((folder / name).read_bytes()) for folder in folders]
             assert both[0]["table"] == both[1]["table"]
         else:
             assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes(), name
-    (folders[1] / f"{out or 'h.jsonl.zst'}.0-of-{n}.json").write_text("{}")  # left by a run killed while joining
+    (folders[1] / f"{out or 'h.jsonl.zst'}.0-of-{n}.json").write_text("{}")  # as if a run was killed while joining
     assert clean_in(folders[1], shard=(0, n)).is_complete_already
     assert names == sorted(path.relative_to(folders[1]) for path in folders[1].rglob("*") if path.is_file())
     with pytest.raises(OutputError, match="was made by another command"):

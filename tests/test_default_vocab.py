@@ -190,7 +190,7 @@ def test_the_parts_of_a_language(folder: Path) -> None:
     assert {name: source.damping for name, source in found.items()} == {
         name: 0 if "words" in name else corpus.DAMPING for name in found
     }
-    assert not list(corpus.language(folder, "tlh", set()))  # too little text
+    assert not list(corpus.language(folder, "tlh", set()))  # there is too little text
 
 
 def test_languages_are_those_with_text_or_words(folder: Path) -> None:

@@ -77,7 +77,7 @@ class Hat:
                 continue
             assert n > 0 and offsets[0] == 0
             if n_buffer > capacity:
-                assert offsets[1] > capacity  # -1 only if the key did not fit
+                assert offsets[1] > capacity  # the result was -1 only because the key did not fit
             assert offsets[n] <= n_buffer
             raw = ffi.buffer(data, offsets[n])
             out += [(bytes(raw[offsets[i] : offsets[i + 1]]), numbers[i]) for i in range(n)]

@@ -155,7 +155,7 @@ def test_random(seed: int, for_c: bool) -> None:
     except VocabularyError as error:
         assert "t.json: " in str(error) and (other is None or "once normalized" in str(error))
         return
-    # Some BPE models forbid cuts at spaces; C encodes these only if the vocabulary allows it.
+    # Some BPE models forbid cuts at spaces; C supports these only with some vocabularies.
     assert is_for_c(tokenizer) or not for_c or document["model"]["type"] == "BPE"
     texts = [toy.text(rng, document) for _ in range(6)]
     for special in (True, False):

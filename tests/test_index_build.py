@@ -255,11 +255,11 @@ def test_many_hits_of_a_compact_index_are_sampled(tokens: Path, tmp_path: Path, 
     assert found.n_sampled == 60 and found.approx and total > 200 and set(found.documents) <= set(exact.documents)
     assert len(found) < len(exact) and abs(found.n_documents - len(exact)) < len(exact) / 3
     assert abs(int(found.counts.sum()) - total) < total / 5
-    assert repr(compact.documents("cat sat")) == repr(other.documents("cat sat"))  # fewer than 60
+    assert repr(compact.documents("cat sat")) == repr(other.documents("cat sat"))  # fewer than 60 occurrences
     assert compact.next("e").approx and compact.next("e").total == other.next("e").total == total
     (source,) = compact.by_source("e")
     assert source.approx and source.hits == total
-    assert compact.find("e", 1000).total == total and len(compact.find("e", 1000)) == total  # pages are exact
+    assert compact.find("e", 1000).total == total and len(compact.find("e", 1000)) == total  # find() is exact
     shown = run("search", str(tmp_path / "compact"), "e", "--documents")
     assert f"{total:,} occurrences in about {found.n_documents} documents; estimated from 60 occurrences" in shown
     assert "estimated from 60" in run("search", str(tmp_path / "compact"), "e", "--by-source")
@@ -370,7 +370,7 @@ def test_add_leaves_old_shards_alone(tokens: Path, tmp_path: Path, model: Path) 
     assert before == {name: (folder / name).stat().st_mtime_ns for name in before}
     assert len(open_shards(folder).arrays) == 2
     check_whole(folder, "id", True)
-    # Regression: the same command failed. It must report a complete index; other commands must fail.
+    # Regression: repeating the command failed. Repeating must report a complete index; other commands must fail.
     written = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
     again = run("index", str(more), "-o", str(folder), "--add", "--shard-tokens", "500")
     assert "already complete" in again

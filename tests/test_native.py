@@ -287,7 +287,7 @@ def test_a_trie_that_is_not_a_tree() -> None:
             changed[at] = (int(changed[at]) & 0xFFFFFFFF) | base << 32
         return sign(data[:64] + bytearray(changed.tobytes()) + data[64 + 8 * n_units :])
 
-    refused(with_bases(aaaa=256), "same children")  # back to the root
-    refused(with_bases(aaaa=int(units[a]) >> 32), "same children")  # back to aa, which is already a child of a
+    refused(with_bases(aaaa=256), "same children")  # a child leads back to the root
+    refused(with_bases(aaaa=int(units[a]) >> 32), "same children")  # leads back to aa, which is already a child of a
     refused(with_bases(a=0, aaaa=int(units[a]) >> 32), "cycle")  # aa, aaa, aaaa, aa …, not reachable from the root
     read(with_bases())

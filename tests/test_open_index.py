@@ -62,7 +62,7 @@ def test_notebook_tables(index: Index) -> None:
     array.manifest.model["name"] = "<script>"  # type: ignore[union-attr]
     assert "<script>" not in array._repr_html_()
     assert f"{2 * n} tokens (uint16)" in pyunitok.open(["a.u16", "a.u16"])._repr_html_()
-    assert "bytes per token" not in pyunitok.open("a.u16.ends", dtype="uint16")._repr_html_()  # a bare file
+    assert "bytes per token" not in pyunitok.open("a.u16.ends", dtype="uint16")._repr_html_()  # without a manifest
 
 
 def rows_of(value: Any) -> list[tuple[Any, ...]]:

@@ -50,7 +50,7 @@ def check_alike(data: bytes) -> bool:
     model = sentencepiece.read(data, "toy")
     quick = (model.unk_id, model.bos_id, model.eos_id, model.pad_id)
     slow = sentencepiece.read(data, "toy")
-    assert slow.tables  # later lookups use the tables
+    assert slow.tables  # builds the tables, which later lookups use
     assert quick == (slow.unk_id, slow.bos_id, slow.eos_id, slow.pad_id)
     return True
 

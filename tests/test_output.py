@@ -30,7 +30,7 @@ def test_checkpoints_are_due_by_bytes_and_by_seconds_but_not_too_often(tmp_path,
         clock.now = CHECKPOINT_SECONDS
         assert out.is_due(0)
         sync = out.ids.sync
-        monkeypatch.setattr(out.ids, "sync", lambda: (setattr(clock, "now", clock.now + 2), sync()))  # takes 2 s
+        monkeypatch.setattr(out.ids, "sync", lambda: (setattr(clock, "now", clock.now + 2), sync()))  # a sync takes 2 s
         out.checkpoint({"bytes": 1000}, wait=True)
         began = CHECKPOINT_SECONDS
         clock.now = began + 2 * CHECKPOINT_SHARE - 1

@@ -174,7 +174,7 @@ def check_interrupted(file, key, want_docs, chance, seed):
 
 
 def test_position_counts_bad_rows(monkeypatch):
-    """Nulls are listed once the position is past them, so that a resumed run lists only the others."""
+    """A null is listed when the position moves past it, so a resumed run lists only the remaining nulls."""
     file = file_of(pa.table({"text": [None, "a", None, None, "b", None, "cc", "d", None]}))
     for first_rows in range(1, 10):
         monkeypatch.setattr(parquet, "FIRST_ROWS", first_rows)

@@ -74,7 +74,7 @@ def test_a_text_encodes_as_in_a_list_of_one(processor: Any, text: str) -> None:
     for kind in (int, str, None):
         one = outcome(lambda kind=kind: processor.encode(text, return_type=kind))
         several = outcome(lambda kind=kind: processor.encode([text], return_type=kind)[0])
-        if isinstance(several, tuple):  # a list raises a different error
+        if isinstance(several, tuple):  # encoding a list raises a different error
             assert one[0] is RuntimeError
         else:
             assert one == several

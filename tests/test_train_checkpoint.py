@@ -367,7 +367,7 @@ def test_missing_and_changed_results(folder: Path) -> None:
     assert [data for _, data in state_of(WRITTEN["bpe"])] == before
     Path("m.vocab").unlink()
     Path("m.model").unlink()
-    assert "written" in run_command(words)  # it trains again
+    assert "written" in run_command(words)  # it trained again
     assert [data for _, data in state_of(WRITTEN["bpe"])] == before
     for damaged in (b"", b"[]", b'{"format": "pyunitok training"}', b"[" * 100_000):
         Path("m.model.training.json").write_bytes(damaged)
@@ -449,7 +449,7 @@ def test_killed_between_the_files(folder: Path, name: str) -> None:
 
 
 def test_a_repeated_call(folder: Path) -> None:
-    """A repeated call opens the existing model. Without a checkpoint or with different options, it replaces it."""
+    """A repeated call opens the existing model. Without a checkpoint or with other options, a new one is trained."""
     options: dict[str, Any] = {"out": "m.model", "checkpoint": "c", **KINDS["bpe"]}
     first = pyunitok.train("0.txt", **options)
     made = Path("m.model").stat().st_ino

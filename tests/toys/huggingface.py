@@ -25,7 +25,7 @@ CHARSMAP = {
     "か\u3099": "が", "\u00a0": " ", "\u200d": "", "日": "▁", "\u0301": "´", "\u1100\u1161": "가", "😀": ":", "＜": "<",
     "©": "c", "x": "",
 }  # fmt: skip
-# A small model that C encodes without `tokenizers`.
+# A small model that C supports without `tokenizers`.
 BPE = {"type": "BPE", "unk_token": "<unk>", "byte_fallback": False, "merges": [["a", "b"], ["▁", "a"]],
        "vocab": {"<unk>": 0, "▁": 1, "a": 2, "b": 3, "▁a": 4, "ab": 5, "</s>": 6}}  # fmt: skip
 CONTENTS = ["[X]", "<s>", "ab", "a", "Ａ", " b", "[X][X]", "b▁", "é", "<unk>", "A b", "1"]
@@ -191,7 +191,7 @@ def text(rng: random.Random, given: dict[str, Any]) -> str:
 
 
 def for_c(rng: random.Random) -> dict[str, Any]:
-    """A document that C encodes without `tokenizers`."""
+    """A document that C supports without `tokenizers`."""
     names = [f"<0x{byte:02X}>" for byte in range(256)]
     if rng.random() < 0.5:
         pieces = dict.fromkeys(["<unk>", *(piece for piece, _ in unigram(rng)["vocab"] if " " not in piece), *names])

@@ -19,8 +19,8 @@ from pyunitok.index.shard import IndexShard, n_ids
 from pyunitok.index.suffix import suffix_array
 from toys import tokenfiles
 
-kind = "suffix array"  # the shards that make() returns; the fixture both_kinds also sets "compact"
-dtype = "<u2"  # the ids in token files; both_kinds also sets "<u4"
+kind = "suffix array"  # the kind of shards that make() returns; the fixture both_kinds also sets "compact"
+dtype = "<u2"  # the type of ids in token files; both_kinds also sets "<u4"
 
 
 def contents(folder: Path) -> dict[str, bytes]:
