@@ -43,7 +43,7 @@ def outcome(call: Any, *arguments: Any, **options: Any) -> Any:
     try:
         ret = call(*arguments, **options)
         return ret.tolist() if isinstance(ret, np.ndarray) else ret
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
         return type(error)
 
 
@@ -99,6 +99,19 @@ def test_decoding(own: shim.Encoding, reference: Any, tokens: list[int]) -> None
         assert own.is_special_token(token) == reference.is_special_token(token)
 
 
+@pytest.mark.parametrize("token", [-1, 1 << 32, 1 << 40, "a", b"a", 1.5, None, (1 << 32) - 1])
+def test_tokens_that_are_not_ids(own: shim.Encoding, reference: Any, token: Any) -> None:
+    """Regression: each of them raised KeyError."""
+    for name in ("decode", "decode_bytes", "decode_tokens_bytes", "decode_with_offsets"):
+        for tokens in ([token], [97, token], [299, token], [token, 299]):
+            wanted = outcome(getattr(reference, name), tokens)
+            assert wanted in (KeyError, OverflowError, TypeError)
+            assert outcome(getattr(own, name), tokens) == wanted
+    for name in ("decode_batch", "decode_bytes_batch"):
+        assert outcome(getattr(own, name), [[token]]) == outcome(getattr(reference, name), [[token]])
+    assert outcome(own.decode_single_token_bytes, token) == outcome(reference.decode_single_token_bytes, token)
+
+
 def test_vocabulary(own: shim.Encoding, reference: Any) -> None:
     for name in ("name", "n_vocab", "max_token_value", "eot_token", "special_tokens_set"):
         assert getattr(own, name) == getattr(reference, name)
@@ -122,6 +135,7 @@ def test_messages(own: shim.Encoding) -> None:
 def test_the_longest_special_token_matches() -> None:
     encoding = shim.Encoding(**ARGUMENTS | {"special_tokens": SPECIAL})
     assert encoding.encode("<|end|>x<|end|>", allowed_special="all") == [302, 301]
+    assert encoding.encode("<|end|>x", allowed_special={"<|end|>"}, disallowed_special=()) == [301, ord("x")]
 
 
 def test_pickling(own: shim.Encoding, monkeypatch: pytest.MonkeyPatch) -> None:

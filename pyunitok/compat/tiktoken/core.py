@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 import re
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -184,10 +185,12 @@ class Encoding:
     # ---------------------------------------------------------------------------------------------- decoding ---
 
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
-        """The bytes of a sequence of ids. Raises KeyError for an id without a piece."""
+        """The bytes of a sequence of ids. Raises KeyError for an id without a piece, OverflowError for one that is not
+        a uint32, and TypeError for one that is not an integer."""
         try:
             return b"".join(map(self._decoder.__getitem__, tokens))
         except KeyError as error:
+            _check_ids(tokens)
             raise KeyError(f"Invalid token for decoding: {error.args[0]}") from None
 
     def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
@@ -195,12 +198,16 @@ class Encoding:
         return self.decode_bytes(tokens).decode("utf-8", errors)
 
     def decode_single_token_bytes(self, token: int) -> bytes:
-        """The bytes of one id, which may be a special token. Raises KeyError if it has no piece."""
-        return self._decoder[token]
+        """The bytes of one id, which may be a special token. Errors are those of decode_bytes."""
+        return self.decode_tokens_bytes([token])[0]
 
     def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
-        """The bytes of each id."""
-        return list(map(self._decoder.__getitem__, tokens))
+        """The bytes of each id. Errors are those of decode_bytes."""
+        try:
+            return list(map(self._decoder.__getitem__, tokens))
+        except KeyError as error:
+            _check_ids(error.args)
+            raise
 
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
         """The text, and the offset of each token in characters. A token that begins within a character has the offset
@@ -292,6 +299,13 @@ def _utf8(text: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+def _check_ids(tokens: Iterable[Any]) -> None:
+    """Raise TypeError for a token that is not an integer, or OverflowError for one that is not a uint32."""
+    for token in tokens:
+        if not 0 <= operator.index(token) < 1 << 32:
+            raise OverflowError(f"{token} is not the id of a token, which is a number from 0 to {(1 << 32) - 1}")
 
 
 @lru_cache(maxsize=128)
