@@ -153,7 +153,7 @@ typedef struct unitok_segment_spec {
     const uint8_t *symbols;
     const int64_t *symbol_offsets;
     int64_t n_symbols;
-    const uint8_t *delimiter; /* also becomes a boundary */
+    const uint8_t *delimiter; /* becomes a boundary too */
     int64_t n_delimiter_bytes;
     /* kept; NULL: none. A document of any bytes is one text, and its units are the pieces of the
      * pattern. Of the other fields only `counter` is used */
@@ -570,7 +570,7 @@ int32_t unitok_greedy_counts_new(const unitok_greedy *greedy, unitok_greedy_coun
 void unitok_greedy_counts_free(unitok_greedy_counts *counts);
 
 enum unitok_greedy_flags {
-    UNITOK_GREEDY_VALUES = 1, /* how much pieces save; doubles the time */
+    UNITOK_GREEDY_VALUES = 1, /* count how much pieces save; doubles the time */
     UNITOK_GREEDY_PAIRS = 2
 };
 
@@ -590,7 +590,7 @@ int32_t unitok_greedy_merge(unitok_greedy_counts *into, const unitok_greedy_coun
 typedef struct unitok_greedy_sums {
     const int64_t *uses;       /* weighted */
     const int64_t *values;     /* weighted: how many more tokens the text has without the piece */
-    const int64_t *n_sources;  /* that use it */
+    const int64_t *n_sources;  /* the number of sources that use the piece */
     int64_t n_tokens, n_bytes; /* of the text, without weights */
 } unitok_greedy_sums;
 void unitok_greedy_get_sums(const unitok_greedy_counts *counts, unitok_greedy_sums *ret);

@@ -81,7 +81,7 @@ static void put_ends(automaton *a, const automaton_source *from, uint32_t *short
 typedef struct builder {
     automaton *a;
     const automaton_source *from;
-    uint32_t *shorter; /* by value: the longest shorter piece that this piece ends with */
+    uint32_t *shorter; /* by value: the longest proper suffix that is also a piece */
 } builder;
 
 /* Fills the unit of a node. Nodes are visited in order of depth, so the unit of the suffix is

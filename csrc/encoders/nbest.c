@@ -158,7 +158,7 @@ static int32_t pop(nbest *s)
         s->heap[hole] = s->heap[child];
         hole = child;
     }
-    if (child == n) { /* it has only a left child */
+    if (child == n) { /* the hole has only a left child */
         s->heap[hole] = s->heap[child - 1];
         hole = child - 1;
     }

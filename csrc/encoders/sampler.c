@@ -22,9 +22,9 @@
 /* The meaning of `sum`, and how an edge changes it. */
 enum {
     LINEAR,  /* the weight of all paths to this position */
-    LOG,     /* its logarithm */
+    LOG,     /* the logarithm of that weight */
     VITERBI, /* the score of the held path */
-    ENTROPY  /* as in LOG; the entropy of these paths is tracked too */
+    ENTROPY  /* as in LOG, and the entropy of these paths is tracked */
 };
 
 /* Why a pass over a window stopped. */

@@ -125,7 +125,7 @@ static int64_t follow_part(const unigram *m, unigram_path *path, const uint8_t *
                            int64_t n_bytes, int is_end)
 {
     const endings *a = m->endings;
-    cell32 *cells = (cell32 *)path->cells + path->at; /* of text[0] */
+    cell32 *cells = (cell32 *)path->cells + path->at; /* the cell of text[0] */
     int64_t n = 0;
     path->restarted -= path->at;
     while (n < n_bytes) {

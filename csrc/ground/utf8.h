@@ -58,7 +58,7 @@ INLINE uint32_t utf8_code_point(const uint8_t *text, int n_bytes)
     }
 }
 
-#define UTF8_INVALID 0xFFFD /* what an invalid byte counts as */
+#define UTF8_INVALID 0xFFFD /* stands for an invalid byte */
 
 /* The character at the start of text[0..n_bytes-1], n_bytes >= 1; UTF8_INVALID if no valid
  * character begins there. */

@@ -152,7 +152,7 @@ static uint8_t *put_normalizer(cursor spec, const uint8_t *file, uint8_t *out, u
     cursor field, charsmap;
     if (!find_charsmap(spec, &field, &charsmap)) return NULL;
     if (field.at < field.end) {
-        if (ret->charsmap_at) return NULL; /* in an earlier normalizer_spec */
+        if (ret->charsmap_at) return NULL; /* found in an earlier normalizer_spec */
         ret->charsmap_at = charsmap.at - file;
         ret->n_charsmap_bytes = charsmap.end - charsmap.at;
     }

@@ -80,10 +80,10 @@ typedef struct text_search {
     int64_t n_inner, left_capacity;
 
     /* The current walk. */
-    int64_t i;                /* it starts at Q[i..] */
+    int64_t i;                /* the walk starts at Q[i..] */
     const uint32_t *left_ids; /* i > 0: the tokens that end with Q[0..i), [0..n_left-1] */
     int64_t n_left;
-    uint64_t *left_bits; /* the same as a set, with a bit for every id, if left_bits_of is i */
+    uint64_t *left_bits; /* the same tokens as a bitmap of all ids, if left_bits_of is i */
     int64_t left_bits_of;
     int is_anchored; /* the hits go to `anchored` */
     /* the walk starts after each eod: its hits begin documents, and are counted in n_at_start */

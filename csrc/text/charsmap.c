@@ -271,7 +271,7 @@ int32_t charsmap_open(const uint8_t *blob, int64_t n_bytes, charsmap_tree *tree,
     tree->next = (uint32_t *)(tree->heights + n);
     frame *stack = (frame *)(tree->next + n);
     int32_t *lengths = (int32_t *)(stack + n);
-    memset(tree->first, 0, 2 * n * sizeof *tree->first); /* and of heights */
+    memset(tree->first, 0, 2 * n * sizeof *tree->first); /* also clears `heights` */
     status = check_units(&m, tree, error);
     if (!status) status = measure(&m, tree, lengths, stack, inner, error);
     if (!status) *ret = m;

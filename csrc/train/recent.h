@@ -46,7 +46,7 @@ typedef struct recent {
     unitok_counter *counter;
     /* [1 << RECENT_BITS]; NULL for an ordered counter, which gets units in their order */
     struct recent_unit *units;
-    int64_t max_bytes; /* of a unit in it */
+    int64_t max_bytes; /* the longest unit in the table */
     int is_compact;
     uint32_t n_ahead; /* units so far; the last AHEAD of them are not in the table yet */
     struct ahead_unit ahead[AHEAD];

@@ -378,7 +378,7 @@ static void test_out_of_range(void)
     for (int round = 0; round < 6; round++) {
         const uint8_t *text = interesting_text(7, 10);
         flags = UNITOK_FLOAT64;
-        /* Every path gets 7 times the offset, because each piece gets it once per byte. */
+        /* Each byte adds the offset to the score of every path, so the ratios stay the same. */
         for (int64_t k = 0; k < pieces.n; k++) {
             types[k] = UNITOK_PIECE_NORMAL;
             double n_bytes = (double)(pieces.offsets[k + 1] - pieces.offsets[k]);
