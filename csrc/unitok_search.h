@@ -8,8 +8,8 @@
  *     the bytes of all ids, sorted       ▼
  *                          unitok_search_count, _find: where a text occurs
  *
- * Lifetimes and threads. A sorter and a shard borrow the caller's arrays: these must outlive
- * them and not change, except that the sorter writes the suffix array. A shard is a struct that the
+ * Lifetimes and threads. A sorter and a shard borrow the caller's arrays: the arrays must outlive
+ * both and not change, except that the sorter writes the suffix array. A shard is a struct that the
  * caller fills; nothing is freed with it. Shards and pieces are immutable and may be shared by any
  * number of threads, in any combination; a sorter belongs to one call at a time. Every object is
  * freed by its own function, which accepts NULL. The conventions are those of unitok.h.
@@ -163,8 +163,8 @@ typedef struct unitok_search_pieces unitok_search_pieces;
  *   n_ids          UNITOK_SEARCH_IDS_16 or UNITOK_SEARCH_IDS_32, as in the shards; at least n_pieces
  *   drops_space    [0..n_pieces-1]: 1 if decoding drops the first byte, a space, of this id at the
  *                  start of a document
- *   rank           [0..n_ids-1]: as in the shards. Searches are fastest if it increases by one from
- *                  piece to piece in byte order
+ *   rank           [0..n_ids-1]: as in the shards. Searches are fastest if ranks increase by one
+ *                  from piece to piece in byte order
  *   order          the suffix array of the pieces, with byte + 1 as the symbol of a byte and a 0
  *                  after each piece: one entry for each byte and each piece
  * Memory: about 9 bytes for each byte of the pieces, and 5 for each of n_ids. */
@@ -335,9 +335,9 @@ void unitok_compact_tokens(const unitok_compact *compact, const uint32_t *symbol
                            const int64_t *begins, const int64_t *ends, int64_t n_queries,
                            int64_t *lo, int64_t *hi);
 
-/* Like unitok_search_next and unitok_search_previous, for symbols; counts of the latter are
- * [0..n_symbols-1]. The former takes O(distinct * depth * log n), the latter one search for every
- * symbol that occurs. */
+/* Like unitok_search_next and unitok_search_previous, for symbols; unitok_compact_previous fills
+ * counts[0..n_symbols-1]. unitok_compact_next takes O(distinct * depth * log n);
+ * unitok_compact_previous takes one search for every symbol that occurs. */
 int64_t unitok_compact_next(const unitok_compact *compact, int64_t lo, int64_t hi, int64_t depth,
                             uint32_t *symbols, int64_t *counts, int64_t capacity);
 void unitok_compact_previous(const unitok_compact *compact, int64_t lo, int64_t hi,

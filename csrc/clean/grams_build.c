@@ -190,9 +190,9 @@ static int add_gram(unitok_grams *grams, int64_t begin, int64_t length, uint64_t
 
 /* Adds all n-grams of n_units units of the item that has units begin..end-1.
  *
- * After each step, `hash` is that of the last n_units units up to i, or of all units of the item if
- * there are fewer: the unit that leaves the window has been multiplied by F n_units times, so its
- * hash times `power` is subtracted. */
+ * After each step, `hash` is the hash of the last n_units units up to i, or of all units of the
+ * item if there are fewer: the unit that leaves the window has been multiplied by F n_units times,
+ * so its hash times `power` is subtracted. */
 static int add_grams_of(unitok_grams *grams, int64_t begin, int64_t end, int64_t n_units)
 {
     int64_t length = length_of(grams, n_units);

@@ -34,8 +34,8 @@ typedef struct search {
     documents from;
     word *ring; /* [0..ring_mask]: the last units of the document */
     int64_t ring_mask;
-    /* The keys of n-grams that end with the last units: that of unit k is at k & (DELAY - 1), until
-     * unit k + DELAY replaces it. */
+    /* The keys of n-grams that end with the last units: the key of unit k is at k & (DELAY - 1),
+     * until unit k + DELAY replaces it. */
     uint64_t keys[UNITOK_GRAMS_MAX_LENGTHS][DELAY];
     uint64_t hashes[UNITOK_GRAMS_MAX_LENGTHS];
     unitok_gram_hit *hits;

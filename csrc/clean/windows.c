@@ -112,7 +112,7 @@ INLINE uint64_t token_at(const scan *s, int64_t k)
 /* Returns the hash of the next window, which ends with the token `added`. `gone` is the token just
  * before that window, the first of the previous one. The hash of n tokens is the sum of (token + 1)
  * factor^(n - 1 - k); multiplying it by the factor raises the term of `gone` to factor^n, which is
- * then subtracted. Both operands are below the prime, so adding it once prevents a negative
+ * then subtracted. Both operands are below the prime, so adding the prime once prevents a negative
  * difference. */
 INLINE uint64_t moved(const unitok_windows *windows, int which, uint64_t hash, uint64_t gone,
                       uint64_t added)
@@ -218,8 +218,9 @@ void unitok_windows_count(unitok_windows *windows, const void *ids, const int64_
     }
 }
 
-/* Every record is written, and the next one overwrites it unless it counts, because a branch on the
- * counter would often be mispredicted. Hence `ret` has space for one record more than windows. */
+/* Every record is written, and the next one overwrites it if it is not needed, because a branch on
+ * the counter would often be mispredicted. Hence `ret` has space for one record more than
+ * windows. */
 int64_t unitok_windows_find(const unitok_windows *windows, const void *ids, const int64_t *ends,
                             int64_t n_documents, int64_t n_after, int64_t begin, int64_t end,
                             unitok_anchor *ret)

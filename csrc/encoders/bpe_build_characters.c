@@ -11,8 +11,7 @@
  * Until the character is complete, the next merge inside it has a better rank than every merge of
  * its first or last symbol with a neighbour. So no neighbour takes one of its bytes, and the bytes
  * merge into the character. Merges inside the character also have better ranks than merges of the
- * complete character, so none of the latter is due before it is complete. All other merges
- * therefore take place in the same order.
+ * complete character, so they come first. All other merges therefore take place in the same order.
  *
  * y is any symbol that does not begin with a continuation byte. x often matters: many vocabularies
  * join a space to a lead byte. So for each character, a set contains the last bytes of such x:

@@ -14,8 +14,8 @@
  *
  * Of all ways to split a piece in two, merging from characters reaches at most one. The merges
  * inside a piece do not depend on its neighbours, so the last of them always joins the same pair as
- * when the piece is encoded alone. Only these pairs, about half of those of a SentencePiece model,
- * are in the main table. The others, which only dropout can reach, are in a second table. */
+ * when the piece is encoded alone. Only these pairs, about half of all pairs of a SentencePiece
+ * model, are in the main table. The others, which only dropout can reach, are in a second table. */
 #define BPE_SYMBOL_BITS 21
 #define BPE_MERGE_BITS 22
 #define BPE_SYMBOLS_MAX (1 << BPE_SYMBOL_BITS)
@@ -30,7 +30,7 @@ typedef struct bpe_made {
 } bpe_made;
 
 /* Symbols below BPE_DENSE are the characters of the best merges (see bpe_build_pieces.c). Their
- * pairs are in a square table; those of letters touch only a few lines of the L1 cache. */
+ * pairs are in a square table; the pairs of letters touch only a few lines of the L1 cache. */
 #define BPE_DENSE 256
 
 /* With UNITOK_BYTES, characters below this code point, of at most three bytes, can be symbols

@@ -105,7 +105,7 @@ INLINE int charwise_is_for(const uint8_t *text, int64_t n_bytes)
     return n_chars * CHARWISE_SHARE > n_bytes;
 }
 
-/* Whether this walk is faster than the memo for such a text with n_cuts cuts. It is slower if
+/* Whether this walk is faster than the memo for such a text with n_cuts cuts. The walk is slower if
  * segments are so short that they recur. After it returns 1, the next CHARWISE_TURN_BYTES of text
  * for which charwise_is_for holds need no scan for cuts. */
 INLINE int charwise_is_next(charwise_work *work, const uint8_t *text, int64_t n_bytes,

@@ -49,7 +49,7 @@ INLINE uint64_t lane_restart(uint64_t c, uint64_t head, uint64_t start, uint64_t
  *                   id         its end: the index of the symbol after it
  *
  * The unit that would start the next walk is loaded before it is known whether this walk ends. So
- * the load overlaps with that of `next`, and a restart costs nothing. */
+ * the load overlaps with the load of `next`, and a restart costs nothing. */
 INLINE void lane_step(const uint64_t *units, const uint16_t *symbols, lane *x)
 {
     uint64_t c = symbols[x->at], next = units[(x->unit >> CHAR_BASE_SHIFT) + c];

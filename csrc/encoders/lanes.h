@@ -34,8 +34,9 @@
  * malformed, and its span is walked by bytes.
  *
  * Only the first lane is certain to start at a token boundary. But the tokens of greedy encoding
- * soon become independent of where it started: those of a part are valid from the first boundary
- * that the preceding tokens also reach. Up to that boundary, the text is walked again, by one lane:
+ * soon become independent of where it started: the tokens of a part are valid from the first
+ * boundary that the preceding tokens also reach. Up to that boundary, the text is walked again, by
+ * one lane:
  *
  *     lane 0   |of |the |qui|ck |bro
  *     lane 1                        w|n |fox |...     the part begins inside a token

@@ -314,9 +314,9 @@ static void fill(unigram *m, const unitok_spec *spec, const sorted_pieces *sorte
     m->largest_step += 1.0 / 128;
 }
 
-/* Sets the bits that is_lone tests. A position inside a character needs no walk if no longer
- * piece can begin there. If bytes are not positions, no walk ever begins inside a character, and
- * all bits are set. */
+/* Sets the bits that is_lone tests. A position inside a character needs no walk if no piece of two
+ * or more bytes can begin there. If bytes are not positions, no walk ever begins inside a
+ * character, and all bits are set. */
 static void fill_pairs_inside(unigram *m)
 {
     for (int a = 0x80; a < 0xC0; a++)

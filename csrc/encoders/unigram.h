@@ -16,7 +16,7 @@
  *     unigram_exact      the same segment from 0, with the largest |S| for which unigram_segment finds the same path
  *     unigram_advance    a text of any length, part by part
  *
- * unigram_dp.h proves the second.
+ * unigram_dp.h proves that unigram_exact is correct.
  *
  * Text is normalized, and compact if spaces are escaped (token.h). An invalid lead byte before a
  * U+2581 therefore spans different bytes than in sentencepiece; only a user-defined piece can

@@ -1,7 +1,8 @@
 /* grow.h - arrays whose capacity grows by half
  *
- * `items` is the address of the array's pointer, of any type; it is copied by memcpy because C does
- * not let a `void **` alias it. If allocation fails, both functions return 0 and change nothing.
+ * `items` is the address of the array's pointer, whatever its type. The pointer is copied by
+ * memcpy, because C does not let a `void **` alias it. If allocation fails, both functions return 0
+ * and change nothing.
  */
 #pragma once
 

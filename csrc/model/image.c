@@ -141,7 +141,7 @@ static int32_t open_lengths(unitok_model *m, const image_header *h, const uint8_
 }
 
 /* Builds the tables for the first two bytes, from units that have been checked. Every byte must
- * lead to an id, that of a piece or the fallback id, so that greedy encoding never gets stuck. */
+ * lead to an id (of a piece, or the fallback id), so that greedy encoding never gets stuck. */
 static int32_t open_heads(longest_model *state, const image_header *h, unitok_error *error)
 {
     size_t n_bytes = TRIE_HEADS * sizeof(uint64_t);

@@ -180,8 +180,8 @@ static int64_t draw_tokens(const unitok_model *m, unitok_scratch *s,
     return n;
 }
 
-/* Models with listed merges are those of Hugging Face's BPE, and the flags that need such a list
- * are its options. */
+/* Models with listed merges are Hugging Face's BPE models; the flags that need such a list are
+ * their options. */
 static const flag_rule rules[] = {
     {UNITOK_RESTART_AT_SPACE, UNITOK_LISTED_MERGES, 0, "RESTART_AT_SPACE needs LISTED_MERGES"},
     {UNITOK_IGNORE_MERGES, UNITOK_LISTED_MERGES | UNITOK_BYTES, 0,

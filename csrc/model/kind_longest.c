@@ -69,9 +69,9 @@ static int lanes_are_next(run *r, chunk *c)
     return 0;
 }
 
-/* Lanes encode a span that may be longer than the chunk. After a span with too many characters that
- * are not pieces, each of which costs a mispredicted branch, they pause and leave the next chunks
- * to the memo. */
+/* Lanes encode a span that may be longer than the chunk. Every character that is not a piece costs
+ * a mispredicted branch; after a span with too many of them, the lanes pause and leave the next
+ * chunks to the memo. */
 static int64_t encode_by_lanes(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 {
     longest_scratch *s = r->s->state;
@@ -120,8 +120,8 @@ static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *t
     return n;
 }
 
-/* Even in a text without any cut, greedy encoding is settled up to the last token that no longer
- * piece can replace. */
+/* Even in a text without any cut, greedy encoding is settled up to the last token that cannot be
+ * replaced with a longer piece. */
 static int64_t settled(const unitok_model *m, const uint8_t *text, int64_t n_bytes)
 {
     return longest_settled(longest_of(m), text, n_bytes);

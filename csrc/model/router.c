@@ -47,8 +47,8 @@ const cutter cuts_by_table = {table_scan, table_next, table_last};
  * its end is a cut too; the array has space for it beyond CUT_CHUNK_BYTES.
  *
  * The scan is the first to read the text, and the processor itself fetches nothing past the end of
- * a page. So as many bytes as the chunk has are prefetched after it, even if another document
- * begins there. With a normalizer, the text is in the cache already. */
+ * a page. So the bytes after the chunk, as many as it contains, are prefetched, even if another
+ * document begins there. With a normalizer, the text is in the cache already. */
 int64_t chunk_cuts(const run *r, chunk *c)
 {
     if (c->n_cuts >= 0) return c->n_cuts;

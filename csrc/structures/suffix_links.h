@@ -1,8 +1,9 @@
 /* suffix_links.h - the failure links of Aho and Corasick's automaton, for the nodes of a trie
  *
  * The suffix of a node is the longest proper suffix of its string that is also a node; if no child
- * of a node matches the next byte of a text, the search continues at its suffix. The suffix is
- * found through that of the parent, which is shorter, so nodes are visited in order of depth:
+ * of a node matches the next byte of a text, the search continues at its suffix. The suffix of a
+ * node is found through the suffix of its parent, which is shorter, so nodes are visited in order
+ * of depth:
  *
  *     pieces  "she" "he" "ers"       visited   s h e | sh he er | she ers
  *                                    suffix    . . .   h  e  .    he  s          . is the root

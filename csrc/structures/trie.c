@@ -185,7 +185,7 @@ static int32_t build(const uint8_t *data, const int64_t *offsets, const int64_t 
     if (ok && n_pieces > 0) {
         range root = {0, n_pieces, 0, 0};
         ok = lay_out(&b, root);
-        /* the root's block gets no other nodes, because trie_join merges those of all parts */
+        /* the root's block gets no other nodes, because trie_join merges the root blocks */
         if (is_part) b.n_open = 0;
         while (ok && b.queue_begin < b.queue_end) ok = lay_out(&b, b.queue[b.queue_begin++]);
     } else if (ok) {

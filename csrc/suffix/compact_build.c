@@ -27,9 +27,9 @@ INLINE void put_bits(uint8_t *p, uint64_t at, uint64_t value, int32_t bits)
 
 /* ---------------------------------------------------------------------------------- passes ---- */
 
-/* A row can be a sample for locating, for extracting, for both, or for neither. Most are found to
- * be neither without a division: s is a power of two, and a multiple of e is also a multiple of
- * every power of two that divides e. */
+/* A row can be a sample for locating, for extracting, for both, or for neither. Most rows are
+ * neither, which is found without a division: s is a power of two, and a multiple of e is also a
+ * multiple of every power of two that divides e. */
 INLINE void take_sample(compact_builder *b, int64_t r, uint32_t position)
 {
     uint32_t s = b->footer.locate_every, e = b->footer.extract_every, e_divisor = e & (~e + 1);

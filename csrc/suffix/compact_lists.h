@@ -38,8 +38,8 @@ static const char *BY_WIDTHS(sample_rows)(compact_builder *b, int64_t stop)
     return NULL;
 }
 
-/* From here on, the symbols are in the memory of the text, and that of the suffix array is free for
- * Psi. */
+/* From here on, the symbols are in the memory of the text, and the memory of the suffix array is
+ * free for Psi. */
 static const char *BY_WIDTHS(move_symbols)(compact_builder *b, int64_t stop)
 {
     memcpy((SYMBOL *)b->text + b->at, (SYMBOL *)b->sa + b->at,

@@ -70,7 +70,7 @@ INLINE int32_t SUFFIX(type)(const SYMBOL *text, int64_t i, int32_t type_of_next)
 
 /* Counts the suffixes of each symbol by kind, from right to left, because the type of a suffix
  * follows from that of the next one. Symbols of 8 and 16 bits cannot be out of range, because the
- * tables have an entry for each; those of 32 bits are checked here, before they are used as
+ * tables have an entry for each; symbols of 32 bits are checked here, before they are used as
  * indexes. Suffix 0 is not counted: it has no kind, because no suffix precedes it. */
 static void SUFFIX(count)(struct unitok_suffix *s, int64_t *budget)
 {
@@ -253,8 +253,8 @@ static void SUFFIX(right)(struct unitok_suffix *s, int64_t *budget)
     for (;;) {
         int64_t r = s->at, stop = step_down(r, s->to, budget);
         POSITION group = (POSITION)s->group;
-        /* Flags are read downwards. Those of S suffixes were written downwards too, so they begin a
-         * group; those of L suffixes were written upwards and end one. */
+        /* Flags are read downwards. Flags of S suffixes were written downwards too, so they begin a
+         * group; flags of L suffixes were written upwards and end one. */
         int is_s = s->run == 1;
         while (r > stop) {
             r--;

@@ -82,9 +82,9 @@ typedef struct charsmap_tree {
     int32_t *heights;
 } charsmap_tree;
 
-/* Checks and measures blob[0..n_bytes-1], which must be 4-byte aligned and outlive *ret, and lists its
- * edges in *tree, which must be freed even after a failure. UNITOK_ERROR_VOCABULARY if the blob is
- * invalid.
+/* Checks and measures blob[0..n_bytes-1], and lists its edges in *tree. The blob must be 4-byte
+ * aligned and outlive *ret. The tree must be freed even after a failure. UNITOK_ERROR_VOCABULARY if
+ * the blob is invalid.
  *   inner[0..255]   set to 1 for each byte that occurs in a key after its first byte
  * O(n_bytes). */
 int32_t charsmap_open(const uint8_t *blob, int64_t n_bytes, charsmap_tree *tree, uint8_t *inner,

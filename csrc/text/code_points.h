@@ -3,9 +3,9 @@
  *     text      c   a   E3 81 AB   0A   F0 9F 98 80             FF
  *     symbols   63  61  306B       0A   D8F0 D89F D898 D880     D8FF
  *
- * A byte that is not part of such a character, because it belongs to a longer one or the text is
- * malformed, is a symbol by itself, in the range of the surrogates, which do not occur in valid
- * text. So any text, valid or not, can be converted to symbols and restored from them.
+ * Every other byte (of a longer character, or of malformed text) becomes a symbol by itself, in the
+ * range of the surrogates, which do not occur in valid text. So any text, valid or not, can be
+ * converted to symbols and restored from them.
  */
 #pragma once
 

@@ -181,8 +181,8 @@ INLINE int joined_by_pieces(const cut_table *table, int code, const uint8_t *tex
     return window_bit(table, window);
 }
 
-/* The same for a pair whose code has CUT_CLASSES, which `code` must not contain: here the classes
- * of the characters also decide. There is no cut before a character that is incomplete in
+/* The same for a pair whose code has CUT_CLASSES: the classes of the characters also decide. `code`
+ * is the code without CUT_CLASSES. There is no cut before a character that is incomplete in
  * text[0..n_bytes-1]. */
 int joined_by_classes(const cut_pattern *cuts, int code, const uint8_t *text, int64_t i,
                       int64_t n_bytes);

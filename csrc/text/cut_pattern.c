@@ -1,8 +1,8 @@
 /* cut_pattern.c - the effect of a pre-tokenizer pattern on cuts (cut.h)
  *
- * Between two characters, the pattern says CUT, BOUND or FREE (pattern_between). A cut table knows
- * bytes, not characters, so for each pair of bytes this file collects what the pattern says of all
- * pairs of characters that can meet there:
+ * Between two characters, the pattern says CUT, BOUND or FREE (pattern_between). A cut table is
+ * indexed by bytes, not characters, so for each pair of bytes this file collects what the pattern
+ * says of all pairs of characters that can meet there:
  *
  *     bytes        … A9 | E3 …       é, ٩, … end with A9; し, の, 、, … begin with E3
  *     characters   é し     ٩ し     é 、
@@ -169,8 +169,8 @@ static void choose_looks(cut_pattern *cuts, const classes *c)
 }
 
 /* Records, for each pair of classes, what the pattern decides between them. This is done once,
- * because code_of compares it with the classes of each of 65,536 pairs of bytes. Numbers that no
- * class has are skipped. */
+ * because code_of compares the result with the classes of each of 65,536 pairs of bytes. Numbers
+ * that no class has are skipped. */
 static void find_between(const pattern *p, classes *c)
 {
     class_set all = {{0}};

@@ -90,9 +90,9 @@ AVX2 INLINE __m256i table_avx2(const uint8_t table[16])
 #define BEFORE_AVX2(x, before, n)                                                                  \
     _mm256_alignr_epi8(x, _mm256_permute2x128_si256(before, x, 0x21), 16 - (n))
 
-/* Returns nonzero bytes where x, which follows `before`, is invalid UTF-8. The three lookups
- * find pairs of bytes that must not be adjacent, and mark two continuations in a row; XORing the
- * latter with the positions where a third or fourth byte must be a continuation leaves the errors
+/* Returns nonzero bytes where x, which follows `before`, is invalid UTF-8. The three lookups find
+ * pairs of bytes that must not be adjacent, and mark two continuations in a row; XORing these marks
+ * with the positions where a third or fourth byte must be a continuation leaves the errors
  * (utf8_check.h). */
 AVX2 INLINE __m256i errors_avx2(__m256i x, __m256i before)
 {

@@ -102,9 +102,10 @@ static void find_spaces(unitok_normalizer *n)
     }
 }
 
-/* Whether the first byte of a character is not enough to tell that it is plain: see plain_tables. A
- * lead of two bytes stands for 64 characters and one of three bytes for 4,096, so it is plain only
- * if all of them are. Leads of four bytes are always LOOK; such characters are rare. */
+/* Whether the first byte of a character is not enough to tell that it is plain: see plain_tables.
+ * The lead of a two-byte character stands for 64 characters and that of a three-byte character for
+ * 4,096; a lead is plain only if all its characters are. Leads of four bytes are always LOOK; such
+ * characters are rare. */
 static int needs_look(const unitok_normalizer *n, int byte)
 {
     if (byte == ' ' && n->plain.kinds[byte] & BYTE_SPACE) return 0;

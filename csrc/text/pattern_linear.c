@@ -151,8 +151,8 @@ static int push_first(search *s)
     return pattern_spend(s->b, (int64_t)s->a->n_states * s->a->n_columns);
 }
 
-/* Advances both attempts of a pair by a character of each class. A late attempt that matches is not
- * late any more, so its pair ends there; the pairs in which it becomes late again have their own
+/* Advances both attempts of a pair by a character of each class. A late attempt that matches is no
+ * longer late, so its pair ends there; the pairs in which it becomes late again have their own
  * start (push_first, push_live). */
 static int walk_pairs(search *s)
 {

@@ -10,8 +10,8 @@
  *     8         5  7  7                1                2     the last cell reports no match
  *
  * A round takes time proportional to the table, and there are at most n_states rounds, all charged
- * to n_work. Blocks are numbered by their first states, so STATE_DEAD remains 0, and
- * STATE_START remains 1 unless it is equivalent to STATE_DEAD, when the pattern matches nothing. */
+ * to n_work. Blocks are numbered by their first states, so STATE_DEAD remains 0, and STATE_START
+ * remains 1 unless it is equivalent to STATE_DEAD, in which case the pattern matches nothing. */
 
 #include "ground/grow.h"
 #include "text/pattern_build.h"

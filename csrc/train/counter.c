@@ -175,9 +175,9 @@ int64_t counter_add(unitok_counter *counter, const uint8_t *key, int64_t n_bytes
                               counter->slots ? counter_hash(key, n_bytes) : 0, count);
 }
 
-/* Everything that can fail comes before the first change, so a failure leaves the counter as it
- * was: space for the entry, then a larger table, then the key. The slot is searched again after the
- * table has grown. */
+/* Everything that can fail comes before the first change, so a failure leaves the counter
+ * unchanged: space for the entry, then a larger table, then the key. The slot is searched again
+ * after the table has grown. */
 int64_t counter_add_hashed(unitok_counter *counter, const uint8_t *key, int64_t n_bytes,
                            uint32_t hash, uint64_t count)
 {

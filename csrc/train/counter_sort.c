@@ -98,7 +98,7 @@ struct range {
  *
  * 1. Partition by the head of the pivot.
  * 2. Divide the middle part into keys that end within these eight bytes and longer ones.
- * 3. Sort the former by length, and load the next eight bytes of the latter.
+ * 3. Sort the keys that end here by length, and load the next eight bytes of the longer ones.
  * 4. Continue with the smallest of the three remaining parts, and push the two others.
  *
  * The explicit stack bounds the memory, and adversarial keys cannot overflow the thread's stack. */

@@ -43,8 +43,8 @@ typedef struct greedy_pairs {
     int bits;
 } greedy_pairs;
 
-/* The counts of one thread. Those of the current source are kept separate from the totals until the
- * source ends, because damping needs the complete count. */
+/* The counts of one thread. The counts of the current source are kept separate from the totals
+ * until the source ends, because damping needs the complete count. */
 struct unitok_greedy_counts {
     const unitok_greedy *greedy;
     int64_t *uses, *values, *n_sources;   /* [0..n_pieces-1]: totals of all sources */

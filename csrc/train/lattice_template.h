@@ -34,8 +34,8 @@ INLINE void NAME(follow)(struct NAME(filling) *f, uint32_t start, uint32_t base,
     f->n_edges += is_piece & (score != f->dead);
 }
 
-/* Copies the edges that end at `end` from the record to the lattice, and removes those of dropped
- * pieces from the record, which stores the length of each edge, at most 255 bytes. */
+/* Copies the edges that end at `end` from the record to the lattice, and removes the edges of
+ * dropped pieces from the record. The record stores the length of each edge, at most 255 bytes. */
 INLINE void NAME(recall)(struct NAME(filling) *f, unitok_edges *record, uint32_t end)
 {
     int64_t n = record->n, at = record->at, stop = at + record->n_edges[record->position];

@@ -30,8 +30,8 @@ int64_t *levels_order(const uint64_t *counts, int64_t n)
     return order;
 }
 
-/* Both arrays have the same capacity. It is set when the second array grows, so that it is correct
- * even if only the first one can grow. */
+/* Both arrays have the same capacity. The capacity is set when the second array grows, so that it
+ * is correct even if only the first one can grow. */
 int levels_open(levels *l, uint64_t count)
 {
     if (l->n && l->count[l->n - 1] == count) return 1;

@@ -161,8 +161,8 @@ static int grow_others(unitok_ngrams *ngrams)
     return 1;
 }
 
-/* Grows by a half and by a third in turn: with 2, 3, 4, 6, 8, ... slots, the table is from half to
- * three quarters full, while doubling would leave it three eighths full. Returns 0 if allocation
+/* Grows alternately by a half and by a third: with 2, 3, 4, 6, 8, ... slots, the table is from half
+ * to three quarters full, while doubling would leave it three eighths full. Returns 0 if allocation
  * fails. Every n-gram is hashed again, because its slot depends on the size of the table. */
 static int grow(unitok_ngrams *ngrams)
 {

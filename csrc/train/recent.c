@@ -126,8 +126,8 @@ int recent_replace(recent *r, struct recent_unit *held, const uint64_t key[2], u
     return 1;
 }
 
-/* First the units that are still ahead, which may go into the table, then the table, then the
- * waiting units. */
+/* Moves the units that are still ahead first, because they may go into the table, then the table,
+ * then the waiting units. */
 int recent_flush(recent *r)
 {
     if (!r->units) return 1;

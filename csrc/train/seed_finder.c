@@ -187,9 +187,9 @@ static void sort_suffixes(const unitok_seed_finder *f, struct suffix *suffixes, 
 
 /* ----------------------------------------------------------------------------------- Found ---- */
 
-/* The high bits of the worth. They increase with it, because it is never negative. Sixteen bits are
- * kept: the exponent and eight bits of the fraction, which separate values that differ by half a
- * percent. */
+/* The high bits of the worth. These bits increase with the worth, because it is never negative.
+ * Sixteen bits are kept: the exponent and eight bits of the fraction, which separate values that
+ * differ by half a percent. */
 INLINE uint32_t bin_of(float worth)
 {
     uint32_t bits;
@@ -276,8 +276,8 @@ static int close_to(unitok_seed_finder *f, int64_t depth, int64_t last)
 {
     uint64_t weight = 0;
     while (f->stack[f->n_stack - 1].depth > depth) {
-        /* The weight of a closed interval is that of all suffixes in it, so the interval that
-         * contains it gets it too. */
+        /* The weight of a closed interval is the sum over its suffixes, so it is added to the
+         * interval that contains this one. */
         struct interval closed = f->stack[--f->n_stack];
         weight += closed.weight;
         if (!propose(f, last, closed.depth, weight)) return 0;
@@ -297,8 +297,8 @@ static int walk(unitok_seed_finder *f, const struct suffix *suffixes, int64_t n)
     f->n_stack = 0;
     if (!push(f, 0, 0)) return 0;
     for (int64_t i = 0; i < n; i++) {
-        /* How many bytes the suffix shares with its two neighbours. It belongs to the interval of
-         * the larger of the two numbers. */
+        /* How many bytes the suffix shares with its two neighbours. The suffix belongs to the
+         * interval of the larger number. */
         int64_t before = i ? suffixes[i].common : 0, after = i + 1 < n ? suffixes[i + 1].common : 0;
         if (i && !close_to(f, before, suffixes[i - 1].at)) return 0;
         if (after > before && !push(f, after, 0)) return 0;

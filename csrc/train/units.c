@@ -192,7 +192,7 @@ static int compare_units(const unitok_units *a, int64_t i, const unitok_units *b
 }
 
 /* Merges two sorted lists. Equal units become one, with the sum of their counts. Returns the number
- * of units; the arrays have space for those of both lists. */
+ * of units; the arrays have space for the units of both lists. */
 int64_t unitok_units_merge(const unitok_units *a, const unitok_units *b, uint8_t *data,
                            int64_t *offsets, uint64_t *counts)
 {
