@@ -46,8 +46,8 @@ PACKAGES = {  # the Debian package of each compiler
     "clang": "clang libclang-rt-14-dev",
     "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user",
 }
-# With the sanitizers, these would take minutes. Most test Python code; the C code that the others reach is also tested
-# by the other files and by tests/c.
+# With the sanitizers, these would take minutes. Most of them test Python code; the C code that the rest reach is also
+# tested by other files and by tests/c.
 NOT_SANITIZED = [
     "advice", "bench", "byte_convert", "changes", "checks", "clean_page", "cli", "commands", "compat_bytepiece",
     "compat_earlier", "compat_normalizer", "compat_rwkv", "compat_sentencepiece", "compat_tiktoken",
@@ -93,7 +93,7 @@ class Skipped(Exception):
 class Target(NamedTuple):
     compiler: str
     flags: list[str]
-    runner: list[str]  # runs its programs
+    runner: list[str]  # the command that runs the compiled programs
 
 
 C_TARGETS = [

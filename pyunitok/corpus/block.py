@@ -39,7 +39,7 @@ class BadDocument:
 class Block:
     """Documents of one input, in order. Blocks are reused: a reader's fill() overwrites all fields.
 
-    data            uint8[>= offsets[n_docs]]; grows only if one indivisible piece of a document is longer
+    data            uint8[>= offsets[n_docs]]; grows only if an indivisible piece of a document does not fit
     offsets         int64[>= n_docs + 1], offsets[0] = 0; document i is data[offsets[i]:offsets[i + 1]]
     open_end        whether the last document continues in the next block, which is then from the same input
     source_bytes    decompressed bytes of the input in this block, including separators
@@ -122,7 +122,7 @@ class ByteStream(Protocol):
 class DocumentReader(Protocol):
     """Divides a ByteStream into blocks.
 
-    finished             whether no documents are left; may become true only after one more call to fill()
+    finished             whether all documents have been returned; may become true only in the next call of fill()
     ends_with_separator  valid once finished; None if there is no separator
     """
 

@@ -49,8 +49,8 @@ def plan_ranges(source: Source, separator: bytes | None, n_bytes: int) -> list[R
 
 
 def open_range(source: Source, part: Range, separator: bytes | None) -> Source:
-    """A source with only the documents of this range, which can be read only once. If line numbers are required, start
-    the reader at the position that followed_by() and counted() compute; otherwise, at UNCOUNTED."""
+    """A source with only the documents of this range. It can be read only once. If line numbers are required, start the
+    reader at the position that followed_by() and counted() compute; otherwise, at UNCOUNTED."""
     if part == Range():
         return source
     assert separator is not None

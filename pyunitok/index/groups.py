@@ -153,7 +153,7 @@ def find_where(
 
 
 def _numbers_in(index: Index, found: Occurrences | WordMatches, chosen: Mask) -> tuple[Int64s, Int64s]:
-    """The numbers of the hits in chosen documents, and the document of each."""
+    """The numbers of the hits in chosen documents, and the document of each hit."""
     numbers, documents, at = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
     for shard in range(len(index.shards)):
         first = index.first_document(shard)

@@ -46,7 +46,7 @@ def byte_rank(tokenizer: Tokenizer, n_ids: int = 65536) -> np.ndarray[Any, np.dt
     first; ids outside the vocabulary come last."""
     known = token_bytes(tokenizer)[:n_ids]
     if tokenizer.eod_id is not None and tokenizer.eod_id < len(known):
-        known[tokenizer.eod_id] = b""  # it separates documents and is not text, even if it has a piece
+        known[tokenizer.eod_id] = b""  # the eod separates documents and is not text, even if it has a piece
     order = sorted(range(len(known)), key=known.__getitem__) + list(range(len(known), n_ids))
     rank = np.empty(n_ids, np.uint32)
     rank[np.array(order)] = np.arange(n_ids)

@@ -266,7 +266,7 @@ class WordIndex:
         starts = np.flatnonzero(np.diff(group, prepend=0))
         sums, largest = np.add.reduceat(own, starts), np.maximum.reduceat(own, starts)
         best = np.flatnonzero(own == np.repeat(largest, np.diff(starts, append=len(ids))))
-        best = best[np.diff(group[best], prepend=0) > 0]  # the first of several
+        best = best[np.diff(group[best], prepend=0) > 0]  # if several words tie, the first
         ret = np.zeros_like(counts)
         ret[ids[best]] = sums
         return ret
@@ -274,7 +274,7 @@ class WordIndex:
     def _counted(self, counts: Int64s, total: int, limit: int | None, approx: bool) -> WordCounts:
         ids = np.flatnonzero(counts)
         most = len(ids) if limit is None else min(limit, len(ids))
-        if most < len(ids):  # keep all ties of the last one, so that the order does not depend on the limit
+        if most < len(ids):  # keep all words that tie with the last, so that the order does not depend on the limit
             least = np.partition(counts[ids], len(ids) - most)[len(ids) - most] if most else np.iinfo(np.int64).max
             chosen = ids[counts[ids] >= least]
         else:

@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import Any
 
 TABLE = Path(__file__).with_name("exemplars.tsv")
-MIN_WRITERS = 1_000_000  # per script; per language, for punctuation and for letters of LARGE
-MIN_LETTER_WRITERS = 100_000  # per language, for other letters
+MIN_WRITERS = 1_000_000  # of a script; of a language, for its punctuation and its letters of scripts in LARGE
+MIN_LETTER_WRITERS = 100_000  # of a language, for all its other letters
 LARGE = {"Ethi"}  # syllabaries with rare signs
 OFFICIAL = {"Cans", "Cher"}
 BY_FREQUENCY = {"Hans", "Hant", "Kore", "Yiii"}
