@@ -185,4 +185,4 @@ try {
 } catch {
   complain(new Error(page.NO_SERVER));
 }
-draw(); // and not show(), which replaces the query: the user may already have typed one
+draw(); // not show(), which would replace a query that the user has already typed

@@ -194,7 +194,7 @@ export const occurrences = (n, approx) =>
 const FILTERED = ["hits", "groups"]; // the views to which conditions on fields apply
 export const isFiltered = (s) => s.where.length > 0 && FILTERED.includes(s.view);
 
-// Shows how often the query occurs. Views that filter hits by conditions call this themselves, with their own answer.
+// Shows how often the query occurs. Views that filter hits by conditions call this with their own answer.
 export function showCount(s, row) {
   const conditions = isFiltered(s) ? [" in documents with ", make("bdi", {}, s.where.join(" and "))] : [];
   at("count").replaceChildren(

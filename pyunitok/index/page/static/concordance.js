@@ -1,4 +1,4 @@
-// The view of the hits (the concordance, with filters and the most frequent field values), and that of a document.
+// The view of the hits (the concordance, with filters and the most frequent field values), and the view of a document.
 import * as page from "./base.js";
 const { make, link, go, ask, number, flat, tools, downloads } = page;
 
@@ -124,8 +124,8 @@ export function filters(setting, s, label = "Documents with") {
   );
 }
 
-// Lists the most frequent values of each field among the hits. Skips a field with several values if the most frequent
-// one is found in a single document.
+// Lists the most frequent values of each field among the hits. Skips a field with several values if its most frequent
+// value occurs in a single document.
 async function drawFacets(place, s) {
   const wide = matchMedia("(min-width: 60rem)").matches;
   const box = make("details", { open: wide }, make("summary", {}, "Fields of the hits"));
@@ -173,7 +173,7 @@ const n_of = (letters, text) => (text.match(letters) || []).length;
 
 // A line gets the direction of most of its letters. The text on either side of the match gets the same direction, so that
 // the letters next to the match are the ones that precede and follow it in the document. `fields` are
-// those of the document.
+// the fields of the document.
 export function hitLine(hit, fields) {
   const own = fields || {};
   const name = String(own.title || own.url || own.path || (hit.source ? hit.source.split("/").pop() : ""));

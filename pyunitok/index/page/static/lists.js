@@ -60,7 +60,7 @@ export async function drawSources(place, s, counted) {
   );
 }
 
-// Compares several queries: their counts, also per million tokens or, in the modes for words, per million words.
+// Compares the counts of several queries, also per million tokens or, in the modes for words, per million words.
 export async function drawCompare(place, s) {
   const { counts, total } = s.mode ? await countsOfWords(s) : await countsOfTexts(s);
   const most = Math.max(1, ...counts.map((row) => row.count));
