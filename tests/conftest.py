@@ -116,7 +116,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(params=[1280, 390])
 def page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
-    """A page in Chromium at desktop or phone width. Fails if it reports errors or becomes wider than the window."""
+    """A page in Chromium at desktop or phone width. Fails if the page reports errors or gets wider than the window."""
     context = browser.new_context(viewport={"width": request.param, "height": 800})
     page = context.new_page()
     page.set_default_timeout(30_000)

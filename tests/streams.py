@@ -70,7 +70,7 @@ def read_all(stream, size: int) -> bytes:
 
 @dataclass
 class Read:
-    """The output of a DocumentReader: the reassembled documents and what it reports about them."""
+    """The output of a DocumentReader: the reassembled documents, and what the reader reports about them."""
 
     documents: list[bytes] = field(default_factory=list)
     n_bytes: int = 0

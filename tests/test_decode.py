@@ -63,7 +63,7 @@ BYTES_OF = [list("\u00e9\u732b\U0001f600a".encode()), [0xE2, 0x96, 0x81], [0xFF,
 
 
 def test_a_long_unknown_surface_is_read() -> None:
-    """Regression: more than 64 KB raised "a defect of pyunitok"; sentencepiece accepts it."""
+    """Regression: a surface of more than 64 KB, which sentencepiece accepts, raised "a defect of pyunitok"."""
     surface = b"?" * 70_000
     proto = toy(dummy_prefix=False, remove_extra=False, byte_fallback=False, unknown=b"<unk>", surface=surface)
     model = sentencepiece.read(proto.SerializeToString(), "toy")

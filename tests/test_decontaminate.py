@@ -296,7 +296,7 @@ def test_like_the_oracle(tmp_path_factory, items, texts, n, max_common, min_shar
 
 @pytest.mark.parametrize("kill_at", [1, 2, 3, 5, 8])
 def test_killed_runs_resume(corpus, monkeypatch, kill_at):
-    """A run is killed after a checkpoint; the next one finishes with the same bytes."""
+    """A run is killed after a checkpoint; the next one writes what an uninterrupted run does."""
     arguments = {"field": "question", "report": corpus / "h.jsonl.zst", "max_common": 20,
                  "reading": ReadingOptions(block_bytes=1 << 16, threads=2)}  # fmt: skip
     whole = run_decontaminate(corpus / "in", corpus / "whole", corpus / "bench.jsonl", **arguments | {

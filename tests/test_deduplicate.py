@@ -236,8 +236,8 @@ def test_against_and_all_copies(corpus: Path) -> None:
 
 
 def test_ranges_of_a_document_are_cut_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Regression: if a range continued in a document whose other ranges were in the next chunk, max_share was applied
-    to each part, and the document was kept."""
+    """Regression: if the ranges of a document were in two chunks, max_share was applied to each chunk separately, and
+    the document was kept."""
     texts = ["the same words ", "the same words bthe same words "]
     (tmp_path / "c.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
     monkeypatch.setattr(cutting, "CHUNK", 1)
@@ -403,7 +403,7 @@ def killed_run(corpus: Path, options: dict[str, Any], kill_at: int) -> bool:
 
 @pytest.mark.parametrize("options", [{"documents": True, "repeat": True, "cut": "char", "min_bytes": 30}, {}], ids=str)
 def test_killed_runs_resume(corpus: Path, options: dict[str, Any]) -> None:
-    """A run is killed again and again, each time after one more step; the last run writes the same bytes."""
+    """A run is killed repeatedly, each time after one more step; the last run writes what an uninterrupted run does."""
     options = options | {"reading": ReadingOptions(block_bytes=1 << 12, threads=2)}
     whole = deduplicate(corpus / "in", corpus / "whole", ranges=corpus / "w", **options)
     options["ranges"] = corpus / "r"

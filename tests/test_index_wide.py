@@ -1,4 +1,4 @@
-"""Indexes of uint32 token files, of models with more than 65,536 ids: both kinds, from the command line to the page."""
+"""Both kinds of index over uint32 token files of models with more than 65,536 ids, in commands and on the page."""
 
 from __future__ import annotations
 

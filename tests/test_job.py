@@ -125,7 +125,7 @@ def test_parts_of_a_run_without_its_text_inputs(folder, toy):
 
 
 def test_exporting_creates_the_folder(folder, toy):
-    """`export` creates it, too. Regression: tokenize() failed with 'cannot be written: No such file or directory'."""
+    """As in `export`. Regression: tokenize() failed with 'cannot be written: No such file or directory'."""
     manifest = pyunitok.tokenize("in/a.txt", "far/away/ids", toy, format="npy")
     assert len(np.load(folder / "far/away/ids.npy")) == manifest.tokens
     assert pyunitok.tokenize("in/a.txt", "far/away/ids", toy, format="npy").tokens == manifest.tokens
@@ -145,7 +145,7 @@ def test_a_report_that_cannot_be_written_fails_before_any_work(folder):
 
 @pytest.mark.parametrize("shard", ["0/99999999999", "5/100000000"])
 def test_too_many_shards(folder, shard):
-    """Regression: it took 48 seconds and 7 GB, or all memory."""
+    """Regression: the command took 48 seconds and 7 GB, or all memory."""
     done = run("tokenize", "in", "-o", "ids", "-m", "toy", "--shard", shard, code=2)
     assert b"at most 1,000,000" in done.stderr
     assert not list(folder.glob("ids*"))

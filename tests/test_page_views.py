@@ -210,7 +210,7 @@ def counts_of(found: dict[str, Any]) -> list[int]:
 
 @pytest.mark.parametrize("max_work", [0, 3_000, 100_000])
 def test_every_request_obeys_the_budget(kind: Path, max_work: int) -> None:
-    """The answer of a search that was cut short says so, and its count is a lower bound; all others are complete."""
+    """The answer of a search cut short says so, and its count is a lower bound; all other answers are complete."""
     assert set(REQUESTS) == set(ANSWERS)
     complete, cut = open_index(kind), open_index(kind, max_work=max_work)
     for name, (requests, is_cut) in REQUESTS.items():
@@ -242,7 +242,7 @@ LONG_TEXT = "\n".join(str(row["text"]) for row in DOCUMENTS)[:5_000]
 def test_the_searches_of_a_request_share_a_budget(
     folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, queries: list[str]
 ) -> None:  # fmt: skip
-    """Regression: each of the thousands of searches for a long text had the budget of a query."""
+    """Regression: a long text takes thousands of searches, each of which had the budget of a whole request."""
     index, budgets = open_index(folder / "idx", max_work=100_000_000), [0]
     for method in ("count_one", "count_text", "find_text"):
         function = getattr(TextCounter, method)

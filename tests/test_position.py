@@ -103,7 +103,7 @@ def test_jsonl(lines, bom, sizes):
 
 
 def test_last_line_longer_than_a_block():
-    """The reader is not finished until all parts of the text have been read. Regression: the rest of it was lost."""
+    """The reader is not finished until all parts of the text have been read. Regression: the other parts were lost."""
     data = b'{"text":"%b"}' % (b"ab" * 100)
     reader = reader_at(data, "jsonl", None, BEGINNING, 1)
     docs = []

@@ -274,7 +274,7 @@ def test_known_files_match_the_registry_of_tiktoken(name: str, monkeypatch: pyte
 
 
 def test_two_names_of_one_id(path: Path, tmp_path: Path) -> None:
-    """As in tiktoken, both are encoded, and the id decodes to the first."""
+    """As in tiktoken, both names encode to the id, which decodes to the first."""
     tokens = {"<|one|>": 300, "<|two|>": 300, "<|three|>": 301}
     tokenizer = Tokenizer.from_file(path, pattern="gpt2", special_tokens=tokens)
     tokenizer.save(tmp_path / "saved.utk")

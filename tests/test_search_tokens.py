@@ -173,8 +173,8 @@ def test_count_of_clauses_near_each_other(case: Any) -> None:
 
 
 def test_overlap_does_not_depend_on_tokens(case: Any, tokenizer: Tokenizer) -> None:
-    """Regression: when compared by tokens, 205 of 206 texts of 13 tokens from the corpus shared no window with it,
-    because a word has different tokens at the start of a text and inside a document."""
+    """Regression: when compared by tokens, 205 of 206 texts of 13 tokens from the corpus shared no window with the
+    corpus, because a word has different tokens at the start of a text and inside a document."""
     index, _, rng = case
     for _ in range(30):
         document = index.text_bytes(rng.randrange(index.n_documents))

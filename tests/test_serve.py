@@ -308,7 +308,7 @@ def test_a_connection_without_a_request_is_closed(listening):
 
 
 def test_a_connection_may_send_several_requests(listening):
-    """A connection may stay open longer than the limit for one request, but not longer than that for a connection."""
+    """A connection may stay open longer than the limit for one request, but not than the limit for a connection."""
     begun = time.monotonic()
     connection = http.client.HTTPConnection(*listening, timeout=10)
     connection.connect()

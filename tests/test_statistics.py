@@ -75,7 +75,7 @@ def test_worked_examples_of_dispersion() -> None:
     dp, norm = statistics.deviation_of_proportions(sizes, hits)
     assert dp == pytest.approx(0.18) and norm == pytest.approx(0.2195, abs=1e-4)
     assert statistics.juilland_d(sizes, hits) == pytest.approx(0.785, abs=5e-4)
-    # Savický and Hlaváčová (2002): it equals f for evenly spaced occurrences, and is about 1 for adjacent ones.
+    # Savický and Hlaváčová (2002): the value is f for evenly spaced occurrences, and about 1 for adjacent ones.
     assert statistics.average_reduced_frequency(np.arange(0, 100, 10), 100) == 10
     assert statistics.average_reduced_frequency(np.arange(10), 1000) == pytest.approx(1.09)
     assert math.isnan(statistics.juilland_d(sizes[:1], hits[:1]))

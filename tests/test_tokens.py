@@ -117,7 +117,7 @@ def test_pickles_contain_the_path_but_not_the_tokens(made, tmp_path, monkeypatch
     bare = pyunitok.open(tmp_path / "bare", dtype="uint16")
     monkeypatch.chdir(made)
     docs = pyunitok.open("ids")
-    assert docs.text(0) == "the"  # loads the model that the manifest names, which is not pickled
+    assert docs.text(0) == "the"  # loads the model, which is not pickled
     told = pyunitok.open("ids", model="model.utk")
     monkeypatch.chdir("/")
     for array in (bare, docs):

@@ -183,7 +183,7 @@ def real_model(folder: str, kind: str) -> Path:
 
 
 def slowly_allowed(piece: str, max_chars: int = 6) -> bool:
-    """Whether it is only spaces, complete characters with at most a leading space, or part of a single character."""
+    """Whether a piece is only spaces, complete characters with at most a leading space, or part of a character."""
     data = bytes_of(piece)
     try:
         characters = data.decode()

@@ -37,7 +37,7 @@ KINDS: dict[str, dict[str, Any]] = {
 
 
 def child(work: Callable[[], object]) -> int | str:
-    """Run work() in a forked process. Return the signal that killed it, its error, or 0."""
+    """Run work() in a forked process. Return the signal that killed the process, or its error, or 0."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:

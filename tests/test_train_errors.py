@@ -128,7 +128,7 @@ def test_the_number_of_pieces(run: Any) -> None:
 
 
 def test_include_and_exclude(run: Any, tmp_path: Path) -> None:
-    """The message about binary data suggests these options."""
+    """The message about binary data suggests both options."""
     (tmp_path / "corpus").mkdir()
     (tmp_path / "corpus/a.txt").write_text("\n".join(LINES))
     (tmp_path / "corpus/b.dat").write_bytes(bytes(range(256)) * 40)

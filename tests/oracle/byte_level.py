@@ -1,4 +1,4 @@
-"""Byte-level BPE, slow and obvious. Encodes one piece of a text, which the pattern has already split into pieces.
+"""Byte-level BPE, slow and obvious. Encodes one of the pieces into which the pattern has split a text.
 
 A merge is (left, right), and has a rank. If no merges are listed, as in tiktoken, two adjacent pieces merge if their
 concatenation has an id, and this id is the rank.

@@ -82,7 +82,7 @@ def words(text: str) -> list[tuple[int, int]]:
 def overlap(
     documents: Sequence[bytes], text: bytes, units: Sequence[tuple[int, int]], n: int
 ) -> tuple[list[int], float]:
-    """How often each window of n units of a text occurs, and the share of its units that are in windows that occur."""
+    """How often each window of n units of a text occurs, and the share of the text's units in such windows."""
     windows = [(units[i][0], units[i + n - 1][1]) for i in range(len(units) - n + 1)]
     counts = [search.count(documents, text[begin:end]) for begin, end in windows]
     inside = {i + j for i, found in enumerate(counts) if found for j in range(n)}

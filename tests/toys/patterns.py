@@ -47,7 +47,7 @@ CHAINS: dict[str, list[str]] = {
     "kimi": [r"[\p{Han}]+|" + cased(r"\p{N}{1,3}", tail=r"[\r\n]*", but=r"&&[^\p{Han}]")],
     "dsv3": [r"\p{N}{1,3}", HAN_KANA, deepseek(rf" ?[\p{{P}}\p{{S}}]+[{chr(13)}{chr(10)}]*|{LINES}")],
     "digits": [r"\p{N}", GPT2],
-    # rare ones
+    # rare patterns
     "minicpm5": [r"\p{N}{1,3}", QWEN2.replace(r"\p{N}|", r"\p{N}+|")],
     "deepseek-llm": [
         "[\r\n]", rf"\s?[{LETTERS}]+", "\\s?[!-/:-~！-／：-～‘-‟\u3000-。]+", r"\s+$", HAN_HANGUL, r"\p{N}",
