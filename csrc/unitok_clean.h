@@ -199,7 +199,7 @@ typedef struct unitok_anchor_groups {
 /* Groups records, which must be in the order of their positions, and sorts them.
  *   all_copies  also pair the first copy (with the second one), and copies that overlap
  *   mark_all    more records with these keys exist, so mark all anchors that are kept
- *   first       no pair has an earlier position as its first place
+ *   first       pairs whose first place is before this position are left out
  *   scratch     [0..n-1]
  *   pairs       [0..UNITOK_ANCHORS_MAX_PAIRED * n - 1]
  *   marks       [0..n-1]: the position of an anchor times UNITOK_MARKS_PER_BYTE, plus flags for those of

@@ -517,8 +517,8 @@ int64_t bpe_last_pair(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t
 }
 
 /* Two exact lookups come before merging. m->direct holds the pieces that were shown, when the model
- * was built, to be the result of merging their own text. m->pieces holds the others if the model is
- * defined to look up complete segments first (BPE_IGNORE_MERGES). */
+ * was built, to be the result of merging their own text. m->pieces holds the other pieces if the
+ * model looks up complete segments first (BPE_IGNORE_MERGES). */
 int64_t bpe_segment(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
                     token *tokens)
 {

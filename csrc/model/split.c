@@ -6,9 +6,9 @@
  *     document    ... encoded now ... | encoded later ... end of the text received so far
  *                                     └─ the split: the normalizer and the encoder can both restart here
  *
- * Without a normalizer, this is the last cut. With one, it must not be inside a string that the
- * normalizer replaces, and it must be a cut of the normalized text. Normalized text is not kept, so
- * the bytes around a candidate are normalized again. */
+ * Without a normalizer, this is the last cut. With a normalizer, the split must not be inside a
+ * string that the normalizer replaces, and it must be a cut of the normalized text. Normalized text
+ * is not kept, so the bytes around a candidate are normalized again. */
 
 #include "model/kind.h"
 #include "text/normalize.h"

@@ -47,7 +47,7 @@ static int hex_digit(uint8_t c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Only uppercase digits, as SentencePiece writes them. */
+/* Accepts only uppercase digits, as SentencePiece writes them. */
 int vocabulary_byte(const uint8_t *piece, int64_t n_bytes)
 {
     if (n_bytes != 6 || memcmp(piece, "<0x", 3) || piece[5] != '>') return -1;

@@ -252,7 +252,7 @@ static int is_used(const sections *s, uint8_t flags, int64_t begin, int64_t star
  *     │ sections   │ plain text  │␣<mask>␣␣│ …       <mask> has LSTRIP and RSTRIP
  *     begin        done          start     stop      `at`: after the >
  *
- * `candidate` survives from item to item, because the search for candidates runs over all items at
+ * `candidate` is kept from item to item, because the search for candidates runs over all items at
  * once: if few items contain a token, a block is searched once and not once for each of its items.
  * A token must not cross the end of its item, so the trie sees only the text of the item. `at`
  * stays at the end of the match itself, as in the reference, so a later match may begin before

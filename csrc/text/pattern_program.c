@@ -11,8 +11,8 @@
  * alternatives is the order of preference. pattern_automaton.c follows all paths at once and keeps
  * that order, so nothing ever backtracks.
  *
- * A counted repetition is expanded. In a lazy one, the targets of the splits are swapped. A
- * possessive one may stop early only before a character that it cannot match.
+ * A counted repetition is expanded. In a lazy repetition, the targets of the splits are swapped. A
+ * possessive repetition may stop early only before a character that it cannot match.
  */
 
 #include "ground/grow.h"

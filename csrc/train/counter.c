@@ -196,7 +196,7 @@ int64_t counter_add_hashed(unitok_counter *counter, const uint8_t *key, int64_t 
         !grow(&counter->entries, counter->n, &counter->capacity, sizeof *counter->entries))
         return -1;
     counter->memory_bytes += (counter->capacity - capacity) * (int64_t)sizeof *counter->entries;
-    /* At most two thirds full, so a search passes few slots. */
+    /* The table stays at most two thirds full, so a search passes few slots. */
     if (slot && 3 * (counter->n + 1) > INT64_C(2) << counter->bits) {
         if (!rebuild_slots(counter, counter->bits + 1)) return -1;
         slot = slot_of(counter, key, n_bytes, hash);

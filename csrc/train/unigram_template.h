@@ -114,10 +114,10 @@ static int64_t NAME(alternative)(const unitok_lexicon *lexicon, unitok_lattice *
 }
 
 /* The loss of a piece is how much the likelihood of the text falls if each use of the piece is
- * replaced by its best alternative: its share of all uses, times the difference of the logarithms
- * of both, where the pieces of the alternative inherit the count of the piece. Let u be the number
- * of uses of the piece, u_k the numbers for the n pieces of its alternative, and U the sum over all
- * pieces:
+ * replaced by its best alternative: its share of all uses, times the difference between the log
+ * probabilities of the piece and of its alternative, whose pieces inherit the count of the piece.
+ * Let u be the number of uses of the piece, u_k the numbers for the n pieces of its alternative,
+ * and U the sum over all pieces:
  *
  *     loss = u / U * (log(u / U) - sum over k of log((u_k + u) / (U + u * (n - 1))))
  *
