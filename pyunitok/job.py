@@ -186,7 +186,7 @@ def _checked_export(target: Path, options: TokenizeOptions) -> Direct | None:
 
 
 def _files_of_shards(out: str, count: int) -> list[Path] | list[str]:
-    """The files of OUT's shards: the existing ones, or every possible one if OUT is a URL."""
+    """The files of OUT's shards that exist or, if OUT is a URL, all files that the shards may have."""
     if is_url(out):
         return [url for k in range(count) for url in own_urls(out + shard_suffix(k, count))]
     path = Path(out)

@@ -30,8 +30,8 @@ def tokenize(
     address  the address of the cluster; "auto": the cluster of this machine; "local": start one here
     options  other options of pyunitok.tokenize(); `threads` is per task, by default 1
 
-    Repeating the call resumes an interrupted run. Raises UnitokError if there is no cluster, or if a unit is lost too
-    often; other errors are those of pyunitok.tokenize().
+    Repeating the call resumes an interrupted run. Raises UnitokError if there is no cluster, or if the same unit of
+    work is lost too often; other errors are those of pyunitok.tokenize().
 
         manifest = pyunitok.ray.tokenize("/shared/crawl/", "/shared/ids.u16", metadata=True)
     """

@@ -57,7 +57,7 @@ def build_parts(
 
 
 class Compact:
-    """An open compact index. Symbols are ranks; rows are those of a suffix array. Immutable; threads may share it.
+    """An open compact index. Symbols are ranks; rows are indices in the suffix array. Immutable; threads may share it.
 
     image          uint8: the bytes of the file, for example a memory map
     first          uint32[n_symbols + 1]: first[c] suffixes begin with a symbol below c

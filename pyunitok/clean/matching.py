@@ -53,7 +53,7 @@ class Matches:
         return len(self.documents)
 
     def ranges_of(self, first: int, end: int) -> Int64s:
-        """int64[n, 2]: the ranges of matches first..end-1, which are in one document; in ascending order, joined."""
+        """int64[n, 2]: the ranges of matches first..end-1, which must be in one document; ascending, and joined."""
         part = slice(int(self.offsets[first]), int(self.offsets[end]))
         return joined_ranges(np.stack((self.begins[part], self.ends[part]), axis=1))
 
@@ -211,7 +211,8 @@ class Matcher:
         return np.where(self.is_tested, shares, -1.0)
 
     def _places(self, numbers: Int64s) -> tuple[Int64s, Int64s]:
-        """Every occurrence of these n-grams: its index in `numbers`, and the unit at which it begins."""
+        """Every occurrence of these n-grams: the index of the n-gram in `numbers`, and the unit where the occurrence
+        begins."""
         begin = np.searchsorted(self._repeats[:, 0], numbers, side="left")
         n = np.searchsorted(self._repeats[:, 0], numbers, side="right") - begin
         which = np.repeat(np.arange(len(numbers)), n)
@@ -228,7 +229,7 @@ def _changes(numbers: Int64s) -> Bools:
 
 
 def _first_of_each(documents: Int64s, texts: Int64s, grams: Int64s) -> Bools:
-    """Whether each hit is the first one of its n-gram in its document and text."""
+    """Whether each hit is the first hit of its n-gram for its document and text."""
     order = np.lexsort((grams, texts, documents))
     ret = np.empty(len(order), np.bool_)
     ret[order] = _changes(documents[order]) | _changes(texts[order]) | _changes(grams[order])

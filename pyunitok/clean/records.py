@@ -155,7 +155,7 @@ def bucket_ranges(counts: Int64s, n: int) -> Iterator[tuple[int, int]]:
 class RangesWriter:
     """Writes ascending ranges as two files, NAME.begins and NAME.ends. A context manager.
 
-    n, n_bytes  the number of ranges, and of bytes in these ranges, written so far
+    n, n_bytes  the numbers of ranges written so far, and of bytes in these ranges
     """
 
     def __init__(self, space: Space, name: str) -> None:

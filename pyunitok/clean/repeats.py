@@ -189,8 +189,8 @@ class TextRepeats:
         self._mark_shift = place_shift(corpus.n_bytes * MARKS_PER_BYTE)
 
     def find(self) -> dict[str, Any]:
-        """Find repeated windows. Returns the number of ranges ("n"), of bytes in these ranges, and of windows that
-        repeat; the ranges are written to the workspace as PREFIX-repeats."""
+        """Find repeated windows. Returns the numbers of ranges ("n"), of bytes in the ranges, and of windows that
+        repeat. The ranges are written to the workspace as PREFIX-repeats."""
         step, name = self._space.step, self._name
         grams = step(name("find"), lambda: self._find_all(GRAMS, name("grams")))
         found = step(name("group"), lambda: self._group(GRAMS, name("grams"), grams["n"]), [name("grams")])

@@ -22,7 +22,7 @@ from pyunitok.vocab.vocabulary import NORMAL, Vocabulary
 
 _BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
 _TOKEN = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
-_CLASSES = {"gpt2": "GPT2Tokenizer", "qwen2": "Qwen2Tokenizer"}  # classes that use these patterns
+_CLASSES = {"gpt2": "GPT2Tokenizer", "qwen2": "Qwen2Tokenizer"}  # {pattern: the transformers class that uses it}
 
 
 def has_ranks(vocabulary: Vocabulary) -> bool:

@@ -123,8 +123,8 @@ def is_kept_around(text: memoryview, at: int, reach: int) -> bool:
 
 @cache
 def _joining() -> frozenset[str]:
-    """The second character of every pair that NFC composes: those in decompositions, and the vowels and final
-    consonants of Hangul."""
+    """The second character of every pair that NFC composes: the second characters of decompositions, and the vowels and
+    final consonants of Hangul."""
     parts = (unicodedata.decomposition(chr(code)).split() for code in range(sys.maxunicode + 1))
     seconds = {chr(int(pair[1], 16)) for pair in parts if len(pair) == 2 and not pair[0].startswith("<")}
     return frozenset(seconds | set(map(chr, [*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)])))

@@ -34,7 +34,7 @@ _LANGUAGES = (
 
 
 def _numbered(*tokens: str) -> Callable[[int, Mapping[int, str]], dict[str, int]]:
-    """A function for Known.special_tokens: the ids of these tokens follow those of the pieces."""
+    """A function for Known.special_tokens. The ids of these tokens begin after the last id of the pieces."""
     return lambda n, names: {token: n + k for k, token in enumerate(tokens)}
 
 

@@ -4,10 +4,10 @@
     merges.txt   #version: 0.2                             the first line, optional
                  Ġ t                                       the first merge has the lowest rank
 
-Together with a pattern they form the model of a tokenizer.json, so the reader converts them to one. The pattern comes
-from the caller, or from "tokenizer_class" or "pyunitok" in tokenizer_config.json; the default is GPT-2's. Special
-tokens come from the caller, or from tokenizer_config.json, added_tokens.json and special_tokens_map.json in the same
-folder; if these files list none, <|endoftext|> is the only one.
+Together with a pattern they form the model of a tokenizer.json, so the reader converts them to a tokenizer.json. The
+pattern comes from the caller, or from "tokenizer_class" or "pyunitok" in tokenizer_config.json; the default is GPT-2's.
+Special tokens come from the caller, or from tokenizer_config.json, added_tokens.json and special_tokens_map.json in the
+same folder; if these files list no special tokens, <|endoftext|> is the only special token.
 """
 
 from __future__ import annotations

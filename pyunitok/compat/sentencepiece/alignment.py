@@ -15,7 +15,7 @@ from pyunitok.vocab.vocabulary import BYTE
 def align(model: SentencePieceModel, ids: Sequence[int], normalized: bytes, offsets: Sequence[int]) -> Offsets:
     """int64[n, 4], as returned by Scratch.encode_spans. `offsets` are from normalize_with_offsets.
 
-    A known piece covers its own length, and a byte piece one byte. A run of unknown pieces extends to the first
+    A known piece covers its own length, and a byte piece covers one byte. A run of unknown pieces extends to the first
     occurrence of the known pieces that follow it or, if it is the last run, to their occurrence at the end of the text.
     """
     groups = [(is_unknown, list(items)) for is_unknown, items in groupby(ids, lambda id_: id_ == model.unknown_id)]

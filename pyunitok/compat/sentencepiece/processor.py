@@ -160,7 +160,7 @@ class CurrentProcessor(ProcessorVocabulary):
                          SentencePieceText; "offset_mapping": a dict of ids, pieces and offsets
         out_type         an alias of return_type
         add_bos, add_eos, reverse, emit_unk_piece   modify the tokens; not supported for protos and mappings
-        enable_sampling  draw one of the nbest_size best tokenizations, or of all if negative, with
+        enable_sampling  draw one of the nbest_size best tokenizations, or of all if nbest_size is negative, with
                          p ~ exp(alpha * score); BPE: skip merges with probability alpha
         num_threads      for lists; negative: automatic. thread_pool: a ThreadPool to use instead
         return_bytes     return a mapping with bytes and byte offsets instead of str; None: do so if the text is bytes
@@ -240,7 +240,7 @@ class CurrentProcessor(ProcessorVocabulary):
         thread_pool: Any = None, return_type: Any = None, out_type: Any = None,
     ) -> Any:  # fmt: skip
         """Like encode. chunk_len, in characters, is validated but otherwise ignored. sentencepiece splits texts into
-        chunks, so its tokens at chunk boundaries may differ from those of its own encode."""
+        chunks, so the tokens that it returns at chunk boundaries may differ from those that its encode returns."""
         kind = self._resolve(return_type, out_type)
         rewriting = self._rewriting(add_bos, add_eos, reverse, emit_unk_piece)
         threads = threads_of(self._num_threads if num_threads is None else num_threads, thread_pool)
@@ -309,8 +309,8 @@ class CurrentProcessor(ProcessorVocabulary):
     def normalize(self, input: Any, with_offsets: bool | None = None) -> Any:
         """Normalize a text or a list of texts, as encode does.
 
-        with_offsets  return (text, offsets): the input position of each byte (for bytes) or character (for str) of the
-                      result, and of its end
+        with_offsets  return (text, offsets). The offsets are the input positions of each byte (for bytes) or character
+                      (for str) of the result, and of the end of the result
         """
 
         def normalize(value: Any) -> Any:

@@ -1,5 +1,5 @@
 """Reads and writes tokenizer.json. C encodes texts if its ids are provably equal to those of Hugging Face `tokenizers`;
-otherwise, `tokenizers` encodes them.
+otherwise, `tokenizers` encodes the texts.
 
     text ─▶ split at added tokens ─▶ C ─▶ ids     byte_rules.py: byte-level models, with any pattern
                                                   direct.py: spaces become U+2581

@@ -88,7 +88,7 @@ def _read_unigram(fields: Fields) -> _Pieces:
 
 
 def _check_bytes(fields: Fields, own: _Pieces, packed: PackedPieces, types: Bytes) -> None:
-    """Rejects models in which some bytes have no pieces, except BPE without an unknown piece, which drops these
+    """Rejects models in which some bytes have no pieces, except BPE without an unknown piece, which drops such
     bytes."""
     data, offsets = packed
     is_byte = (np.diff(offsets) == 1) & (types == NORMAL)

@@ -1,4 +1,4 @@
-"""Chooses the rules for a tokenizer.json: those of C if they are exact, otherwise those of Hugging Face's library."""
+"""Chooses the rules for a tokenizer.json: rules that use C if the ids are exact, otherwise DelegatedRules."""
 
 from __future__ import annotations
 
