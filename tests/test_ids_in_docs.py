@@ -23,7 +23,7 @@ ROOT = Path(__file__).parent.parent
 READMES = [path for folder in ("csrc", "pyunitok", "tools") for path in sorted((ROOT / folder).rglob("*.md"))]
 
 IDS = r"\d+(?:[, ]+\d+)*"
-PATTERNS = [  # files of documentation with ids
+PATTERNS = [  # where documentation shows ids
     rf"\bpyunitok decode ({IDS})",
     rf"""["']({IDS})["'] --ids""",
     rf"token ids: ['\"]({IDS})['\"]",
@@ -33,7 +33,7 @@ PATTERNS = [  # files of documentation with ids
     rf"encode.*#\s+\[+({IDS})\]",
     rf"encode.*#\s+({IDS})$",
 ]
-OTHER_MODELS = {  # lines with ids of another model, and the tests of these ids
+OTHER_MODELS = {  # lines with ids of another model: the model, and the test of the ids
     r"^\s*>>> ": "a model of a few pieces: test_doctests below",
     r"decode_batch|id_to_token": "any model: tests/test_readme.py runs these lines with t5.model",
     r"15043, 3186": "llama2.model: tests/test_readme.py",
