@@ -56,7 +56,7 @@ typedef struct unitok_grams unitok_grams;
  *   rules    the rules of words; NULL: units are bytes
  *   data     item k is data[offsets[k]..offsets[k + 1])
  *   seed     the seed of the hashes; results do not depend on it. If the items are not trusted, this
- *            seed and that of the rules must be secret: otherwise, the author of the items can choose
+ *            seed and the rules' seed must be secret: otherwise, the author of the items can choose
  *            units with equal hashes
  *   starts   [0..n_items]: item k has the units starts[k]..starts[k + 1] - 1 of all units
  * The units of all items are numbered from 0; there are fewer than 2^32. Fails with

@@ -46,7 +46,7 @@ int32_t unitok_anchors_new(const unitok_word_rules *rules, int64_t n_units, uint
     if (!anchors) return fail_memory(error);
     anchors->rules = rules;
     anchors->n = n_units;
-    /* Longer k-grams give more anchors, but fewer k-grams of different windows are equal. With
+    /* Longer k-grams give more anchors, but k-grams of different windows are less often equal. With
      * n / 2, n / 3 and n / 4, the measured times are within 10 %, and n / 3 takes less disk space
      * than n / 2. */
     anchors->k = n_units / 3 + 1;

@@ -110,10 +110,10 @@ INLINE uint64_t token_at(const scan *s, int64_t k)
 }
 
 /* Returns the hash of the next window, which ends with the token `added`. `gone` is the token just
- * before that window, the first of the previous one. The hash of n tokens is the sum of (token + 1)
- * factor^(n - 1 - k); multiplying it by the factor raises the term of `gone` to factor^n, which is
- * then subtracted. Both operands are below the prime, so adding the prime once prevents a negative
- * difference. */
+ * before that window: the first token of the previous window. The hash of n tokens is the sum of
+ * (token + 1) factor^(n - 1 - k); multiplying it by the factor raises the term of `gone` to
+ * factor^n, which is then subtracted. Both operands are below the prime, so adding the prime once
+ * prevents a negative difference. */
 INLINE uint64_t moved(const unitok_windows *windows, int which, uint64_t hash, uint64_t gone,
                       uint64_t added)
 {

@@ -85,10 +85,10 @@ static int add_before(const neighbours *near, uint32_t symbol, uint32_t rank, ui
 
 /* Returns the entry of the character with these bytes, or 0 if they do not always merge into it.
  * The bytes are merged as if they were the complete text, and each merge is compared with those
- * that the neighbours offer at that moment. If the last symbol has a merge with its right neighbour
- * that is as good as this one, the result is 0. Such merges of the first symbol depend on the byte
- * before the character, which is recorded. There are at most three symbols, so moving the last one
- * closes the gap. */
+ * that the neighbours offer at that moment. If the last symbol can merge with its right neighbour
+ * at this rank or a better one, the result is 0. Whether the first symbol can do so depends on the
+ * byte before the character, which is recorded. There are at most three symbols, so moving the last
+ * one closes the gap. */
 static uint64_t merge_bytes(const bpe *m, const neighbours *near, const uint8_t *bytes, int n)
 {
     uint32_t symbols[3], worst = 0;

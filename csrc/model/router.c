@@ -200,9 +200,9 @@ static int64_t draw_part(run *r, const uint8_t *text, int64_t n_bytes, void *ids
 }
 
 /* Like encode_run, but samples the parts between cuts, without the memo. Parts end at a cut about
- * two chunks further on, which bounds the memory of the lattice. Where the parts end does not
- * change the sample: a draw depends on the seed and on the position in the document, and no path of
- * the lattice crosses a cut. The last part of a closed text needs no search for a cut. */
+ * two chunks further on, which bounds the memory of the lattice. The sample does not depend on
+ * where the parts end: a draw depends on the seed and on the position in the document, and no path
+ * of the lattice crosses a cut. The last part of a closed text needs no search for a cut. */
 static int64_t sample_run(run *r, const uint8_t *text, int64_t n_bytes, int is_closed, void *ids,
                           int64_t *ret_n_ids)
 {

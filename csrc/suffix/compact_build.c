@@ -325,8 +325,8 @@ static double progress(const compact_builder *b)
     return shares[b->pass] + share * (shares[b->pass + (b->pass < BUILD_DONE)] - shares[b->pass]);
 }
 
-/* The budget is a number of rows; a bundle uses as many as it contains. Choosing the codes is one
- * step. */
+/* The budget is a number of rows; a bundle uses up as many rows as it contains. Choosing the codes
+ * is one step. */
 int32_t unitok_compact_builder_step(compact_builder *b, int64_t budget, uint8_t *out,
                                     int64_t capacity, int64_t *ret_bytes, int32_t *ret_section,
                                     double *ret_progress, unitok_error *error)

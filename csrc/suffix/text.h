@@ -9,9 +9,9 @@
  * where | marks token borders. The occurrences inside tokens are a sum over pieces. For the others,
  * a walk starts at each i with the complete suffix array. It narrows the interval by every token
  * with which Q[i..] begins, and continues from the end of each such token. Where a token begins
- * with the rest of Q, the suffixes are hits; for i > 0, only those that follow a token that ends
- * with Q[0..i). Each occurrence is found once, at its first border. Nothing is assumed about how
- * the text was tokenized: paths that the tokenizer never takes have an empty interval.
+ * with the rest of Q, the suffixes are hits; for i > 0, only the suffixes after a token that ends
+ * with Q[0..i) are. Each occurrence is found once, at its first border. Nothing is assumed about
+ * how the text was tokenized: paths that the tokenizer never takes have an empty interval.
  *
  * Two things keep the number of paths small:
  *

@@ -72,7 +72,7 @@ const text_node *text_node_at(text_search *t, int64_t pos)
 
 /* -------------------------------------------------------------------------- the last token ---- */
 
-/* Passes on the suffixes with a certain last token, if there are any. */
+/* Passes on the suffixes with the given last token, if there are any. */
 static void take(text_search *t, interval in, int32_t depth, int64_t pos, range ends,
                  int32_t left_id)
 {

@@ -76,7 +76,7 @@ static int begins_anew(const uint8_t *text, int64_t i, int64_t n_bytes, uint8_t 
     return !kind[0] && !(kind[1] & (wrong | NFC_SECOND));
 }
 
-/* Between two positions at which normalization starts afresh, the result depends only on the text
+/* Between two positions at which normalization restarts, the result depends only on the text
  * between them. */
 int32_t unitok_is_normal_around(const uint8_t *text, int64_t n_bytes, int64_t at, int64_t reach,
                                 int32_t with_compatibility)

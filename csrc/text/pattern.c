@@ -44,10 +44,10 @@ static int64_t find_match(const pattern *p, const pattern_automaton *a, const ui
     return row[a->n_columns - 1] & CELL_MATCH ? end : match;
 }
 
-/* Like find_match, but stops where an earlier attempt was in the loop state and failed. What an
- * attempt reports after a position depends only on its state there, so this attempt would not find
- * a later match either. One interval is enough: an attempt that leaves the loop state returns to it
- * only after a match (pattern_linear.c), which begins a new interval. */
+/* Like find_match, but stops where an earlier attempt was in the loop state and failed. The matches
+ * that an attempt reports after a position depend only on its state there, so this attempt would
+ * not find a later match either. One interval is enough: an attempt that leaves the loop state
+ * returns to it only after a match (pattern_linear.c), which begins a new interval. */
 static int64_t find_match_once(const pattern *p, const pattern_automaton *a, const uint8_t *text,
                                int64_t begin, int64_t end, struct pattern_run *failed)
 {

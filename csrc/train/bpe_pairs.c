@@ -1,8 +1,8 @@
 /* bpe_pairs.c - the table of pairs and the store of their positions: see bpe_pairs.h
  *
  * A pair enters the table when it is created and never leaves it; a pair that has been merged is
- * simply never taken from the heap again. So nothing is ever deleted from the open-addressed slots,
- * and a search can end at the first free slot.
+ * never taken from the heap again. So nothing is ever deleted from the open-addressed slots, and a
+ * search can end at the first free slot.
  *
  *     pair_hash(l, r) = 9A3C0012    search from slot 9A3C0012 & mask:
  *     slots    | 41770012, 7 | 9A3C0012, 3 | 0 |        other hash: continue; equal hash: compare pairs[2]; free: absent

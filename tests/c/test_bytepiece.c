@@ -206,7 +206,7 @@ static void test_failing_memory(void)
     for (int k = 1;; k++) {
         alloc_fail_at = k;
         int32_t status = train(text, bounds, 6, 3, NULL, &result);
-        if (alloc_fail_at > 0) break; /* there were fewer allocations */
+        if (alloc_fail_at > 0) break; /* every allocation succeeded */
         CHECK(status == UNITOK_ERROR_MEMORY || n_forgiven++ == 0);
     }
     alloc_fail_at = 0;

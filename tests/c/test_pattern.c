@@ -76,7 +76,7 @@ static void test_memory(void)
             alloc_fail_at = round_;
             int32_t status = pattern_new((const uint8_t *)PATTERNS[k], pattern_length(PATTERNS[k]),
                                          &p, NULL);
-            if (alloc_fail_at > 0) { /* there were fewer allocations */
+            if (alloc_fail_at > 0) { /* every allocation succeeded */
                 CHECK(status == UNITOK_OK);
                 alloc_fail_at = 0;
                 pattern_free(p);

@@ -189,7 +189,7 @@ static void test_failing_memory(void)
             alloc_fail_at = round_;
             int32_t status = train(pattern, text, n_bytes);
             CHECK(alloc_live_blocks == live);
-            if (alloc_fail_at > 0) break; /* there were fewer allocations */
+            if (alloc_fail_at > 0) break; /* every allocation succeeded */
             CHECK(status == UNITOK_ERROR_MEMORY);
         }
         alloc_fail_at = 0;

@@ -203,7 +203,7 @@ static void test_memory_that_runs_out(void)
         for (int64_t fail_at = 1;; fail_at++) {
             alloc_fail_at = fail_at;
             int32_t status = sort(text, n, 1, 0, sa, 4, 1000);
-            if (alloc_fail_at > 0) { /* there were fewer allocations */
+            if (alloc_fail_at > 0) { /* every allocation succeeded */
                 CHECK(status == UNITOK_OK);
                 alloc_fail_at = 0;
                 break;

@@ -299,7 +299,7 @@ static void test_failing_memory(void)
             for (int k = 1;; k++) {
                 alloc_fail_at = k;
                 int32_t status = train(flags, is_compatible);
-                if (alloc_fail_at > 0) break; /* there were fewer allocations */
+                if (alloc_fail_at > 0) break; /* every allocation succeeded */
                 CHECK(status == UNITOK_ERROR_MEMORY || (status == UNITOK_OK && can_do_without));
             }
             alloc_fail_at = 0;
