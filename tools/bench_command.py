@@ -193,7 +193,7 @@ def _feed(argv: list[str], parts: Iterable[bytes], errors: Path) -> list[tuple[i
 
 
 def _check_beginning(tokenizer: Tokenizer, out: Path, doc: str, text: bytes) -> None:
-    """Compare the first ids of OUT with those of the beginning of the text, except the last one, which may differ."""
+    """Compare the first ids of OUT with the ids of the beginning of the text, whose last id may differ."""
     eod = [] if manifest(out)["eod"] is None else [manifest(out)["eod"]]
     packed = tokenizer.encode_batch(text.split(b"\n") if doc == "line" else [text], threads=1)
     expected = np.concatenate([part for ids in packed for part in (ids, eod)])[:-UNSURE_IDS]

@@ -76,7 +76,7 @@ def _read(bench: Bench, compact: Index, index: Index) -> list[float]:
     rng, shard, other = np.random.default_rng(1), compact.shards[0], index.shards[0]
     assert isinstance(shard, CompactShard)
     rows, n = rng.integers(0, len(shard), N_LOCATED), round(1000 * index.n_tokens / _text_bytes(index))
-    begins, ids = rng.integers(0, len(shard) - n, N_READ), shard.own_ids()  # not those of the token file
+    begins, ids = rng.integers(0, len(shard) - n, N_READ), shard.own_ids()  # from the index, not the token file
 
     def read_all() -> np.ndarray:
         return np.concatenate([ids[at : at + n] for at in begins.tolist()])

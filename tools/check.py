@@ -132,7 +132,7 @@ def pytest(python: str | Path, *options: str, cwd: Path = ROOT, env: Mapping[str
 
 
 def copy_env(**more: str) -> dict[str, str]:
-    """The environment for tests in a copy of this tree. They use the corpora next to the original tree."""
+    """The environment for tests in a copy of this tree. The tests use the corpora next to the original tree."""
     shared = ROOT.parent / "shared"
     defaults = {"PYUNITOK_SHARED": str(shared), "PYUNITOK_DATA": str(shared / "data"), "HYPOTHESIS_PROFILE": "ci"}
     return {name: os.environ.get(name, value) for name, value in defaults.items()} | more

@@ -185,7 +185,7 @@ def long_lines() -> Iterator[str]:
 
 
 def unfound_packages() -> Iterator[str]:
-    """Folders that setuptools would omit from a wheel. It must find the packages itself, by their __init__.py."""
+    """Folders that setuptools would omit from a wheel. setuptools must find packages by their __init__.py."""
     if "[tool.setuptools.packages.find]" not in (ROOT / "pyproject.toml").read_text(encoding="utf-8"):
         yield "pyproject.toml: packages are listed; use [tool.setuptools.packages.find]"
     for folder in sorted({path.parent for path in (ROOT / "pyunitok").rglob("*.py")}):

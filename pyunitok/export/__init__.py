@@ -10,7 +10,7 @@ FORMATS has one row per format. Each module defines
     names(options)                   the files that export() writes
     export(array, folder, options)   writes them; returns notes for the user
 
-If a tool's file has the same bytes as the token file, it becomes a hard link, which takes no time and no space.
+If a tool's file has the same bytes as the token file, the export makes a hard link, which takes no time and no space.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Writes indexes of other engines, including their suffix arrays: infini-gram's table.N, tokengrams' NAME.idx.
 
-infini-gram   table.N: for each suffix of tokenized.N, sorted by its raw bytes, the byte at which it begins, stored
+infini-gram   table.N: the byte at which each suffix of tokenized.N begins, in the order of their raw bytes, stored
               in the fewest bytes that can hold all of these numbers; the other files are those of `pyunitok export`
-tokengrams    NAME.idx: uint64 for each suffix of NAME.bin, sorted by its ids: the token at which it begins
+tokengrams    NAME.idx: uint64, the token at which each suffix of NAME.bin begins, in the order of their ids
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ separator byte by byte: an id of 65,280 or more followed by one whose low byte i
 and hits that span it are not counted. The export reports the number of such pairs. Two options avoid them:
 
 --rename-ids swaps every used id from 65,280 on with an unused smaller one. Files do not grow, but queries and answers
-must be translated with renamed.npy, a table uint16[65536] that is its own inverse. It fails if too few smaller ids are
-unused.
+must be translated with renamed.npy, a table uint16[65536] that is its own inverse. The export fails if
+too few smaller ids are unused.
 
 --token-dtype uint32 writes every id in four bytes. Ids do not change, and 65,535 is allowed; but tokenized.N doubles in
 size (9 bytes per token instead of 7 with the table), and the indexing of infini-gram 2.6 takes 34 GB of memory for each

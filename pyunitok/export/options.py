@@ -17,7 +17,7 @@ class Options:
     shard_tokens  llm.c: the maximum number of tokens in a file
     eot           llm.c: the id before each document, if the token file has no eod
     token_dtype   infini-gram: "uint32" writes every id in four bytes
-    rename_ids    infini-gram: replace ids from 65,280 on with unused smaller ones, and write the table
+    rename_ids    infini-gram: swap ids from 65,280 on with unused smaller ids, and write renamed.npy
     """
 
     name: str

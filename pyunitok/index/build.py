@@ -363,7 +363,7 @@ def _build_shards(
 class BuildContext:
     """The data that all shards share. It is pickled to be sent to other machines.
 
-    source  the folder of an index with the same shards, its suffix arrays are used instead of sorting
+    source  the folder of an index with the same shards; its suffix arrays are used instead of sorting
     """
 
     folder: Path

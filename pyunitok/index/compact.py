@@ -138,8 +138,8 @@ class CompactShard(Shard):
 
 
 def advise(image: Bytes, advice: str) -> None:
-    """Tell the system how a mapped file will be read, if the system supports such advice. After MADV_RANDOM, it reads
-    single pages; by default, it reads up to megabytes around each page, which makes scattered reads many times
+    """Tell the system how a mapped file will be read, if the system supports such advice. After MADV_RANDOM, the system
+    reads single pages; by default, it reads up to megabytes around each page, which makes scattered reads many times
     slower."""
     mapped, number = getattr(image, "_mmap", None), getattr(mmap, advice, None)
     if mapped is not None and number is not None:

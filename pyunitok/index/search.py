@@ -35,7 +35,7 @@ PARALLEL_TOKENS = 1 << 30  # larger compact indexes are searched on several thre
 MAX_THREADS = 32  # more than the cores: the threads overlap their waits for the disk
 SORT_CHARS = 40  # the number of characters next to a hit that "R1" and "L1" compare
 MAX_SCANNED = 1_000_000  # the sample size of next, previous and by_source
-MAX_LOCATED = 100_000  # the same and of documents(), in a compact index; locating that many takes about a second
+MAX_LOCATED = 100_000  # the sample size of these and documents() in a compact index; takes about a second
 
 
 @dataclass(frozen=True)

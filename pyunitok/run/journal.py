@@ -4,8 +4,7 @@
                             line 2   the run: its options and inputs                      (JSON, never changes)
                             line 3   the state: files, progress; at the end the manifest  (JSON)
 
-The journal is replaced atomically, after the data that it describes is on disk. When the run resumes, it truncates
-later data.
+The journal is replaced atomically, after the data that it describes is on disk. A resumed run truncates later data.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def tokenize_in_parts(plan: Plan, each: Each = each, callbacks: Callbacks = SILE
 
     If options.unit_bytes is None, it is chosen from the sizes of the inputs; see units.plan_units. With
     options.keep_parts, the parts, each a token file, are kept, and the manifest has no hashes. After all parts have
-    been made, on_merge is called while the last ones are joined.
+    been made, on_merge is called while the last parts are joined.
 
     Also raises InputError if an input is a pipe, and OutputError if OUT.parts belongs to another run or another driver
     is using it.

@@ -24,8 +24,8 @@ class Rereading:
     """A context manager: a source that can be fed to several counters in turn.
 
     Files are read again each time. A source that can be read only once (an iterator, stdin) is copied to a compressed
-    temporary file. For each batch, it contains the size of a zstd frame, and the frame: the number of documents, their
-    sizes (int64) and their bytes.
+    temporary file. The file contains, for each batch, the size of a zstd frame and the frame: the number of documents,
+    their sizes (int64) and their bytes.
     """
 
     def __init__(self, source: TextSource, threads: int, folder: Path | None) -> None:

@@ -155,8 +155,8 @@ class Trained:
 
 
 def _best_sizes(sizes: list[MeasuredSize]) -> list[MeasuredSize]:
-    """The vocabularies sorted by size, without those that need as many tokens as a smaller one or more, which greedy
-    training can produce."""
+    """The vocabularies sorted by size. Leaves out a vocabulary that needs at least as many tokens as a smaller one,
+    which greedy training can produce."""
     ret: list[MeasuredSize] = []
     for size in sorted(sizes, key=lambda size: (size.n_pieces, size.n_tokens)):
         if size.n_tokens and (not ret or size.n_tokens < ret[-1].n_tokens):

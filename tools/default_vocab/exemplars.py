@@ -9,7 +9,7 @@ main set, its punctuation and its digits. Characters are selected by these rules
 - A script is included if more than a million people write it. Han, Hangul and Yi are excluded, because their thousands
   of characters enter by frequency.
 - For alphabets and abugidas, the letters of each language with more than 100,000 writers are included, also in upper
-  case; for Ethiopic, a syllabary of several hundred signs, those of each language with more than a million.
+  case; for Ethiopic, a syllabary of several hundred signs, the signs of each language with more than a million writers.
 - Cherokee and Canadian syllables are included despite fewer writers: they are official scripts, so texts in many
   languages contain them. Small Cherokee letters, which are very rare, are excluded.
 - The punctuation and digits of languages with more than a million writers are included.
