@@ -64,8 +64,8 @@ def tokenize(
                       OUT.errors.jsonl; "skip-file" also skips and lists damaged files
     metadata          keep each document's file, line and JSON fields in OUT.meta.jsonl.zst
     verify            decode each block's ids and compare the result with its text
-    shard             (i, n): tokenize only the i-th of n contiguous ranges of the inputs, into OUT.i-of-n; see
-                      run.merge
+    shard             (i, n): tokenize only range i, counted from 0, of n contiguous ranges of the inputs, into
+                      OUT.i-of-n; see run.merge
     ray               run on the Ray cluster at this address, "auto" or "local"; each task reads `unit_bytes` of the
                       inputs; keep_parts: leave the parts in OUT.parts
     format            write another tool's files (see export.FORMATS), named after OUT, with format_options (see

@@ -225,8 +225,8 @@ class CompactSearch(TextCounter):
         return contexts(self.extract(begins, ends), data, offsets, near, before, after)
 
     def _window(self, begins: Int64s, limits: Int64s, sizes: U32, wanted: Int64s) -> Int64s:
-        """For each position in begins, the end of a range of tokens that starts there and has at least `wanted` bytes,
-        or the limit if fewer bytes are left."""
+        """For each position in begins, the end of a range of tokens that starts there and has at least `wanted` bytes.
+        If fewer bytes are left, the end is the limit."""
         return self._grown(wanted, limits - begins, sizes, lambda n: (begins, begins + n)) + begins
 
     def _window_before(self, ends: Int64s, limits: Int64s, sizes: U32, wanted: Int64s) -> Int64s:

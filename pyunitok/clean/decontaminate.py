@@ -77,8 +77,8 @@ def decontaminate(
     model           the model for unit="tokens"
     report          a file for hits, JSON lines; compressed if its name ends in .zst, .gz, .bz2 or .xz
     reading         text_key, separator, threads and other options for reading the corpus
-    shard           (i, n): clean only the i-th of n contiguous ranges of the files; see Summary.waits_for. The last
-                    shard to finish returns the result of all shards
+    shard           (i, n): clean only range i, counted from 0, of n contiguous ranges of the files; see
+                    Summary.waits_for. The last shard to finish returns the result of all shards
     ray             run on the Ray cluster at this address, "auto" or "local"
 
     Unchanged JSON lines are copied to CLEAN, and blank lines are dropped. Parquet files keep their columns and row

@@ -173,7 +173,7 @@ class TextRepeats:
     """Finds the repeats of one corpus.
 
     prefix      the prefix of the names of files and steps in the workspace
-    all_copies  the first copy is a repeat, too, and copies may overlap
+    all_copies  count the first copy as a repeat, too, and allow copies to overlap
     on_step     called with (name of the step, its progress) after each part of the step
     machines    the cluster that finds anchors; the workspace must have the same path on all machines
     """

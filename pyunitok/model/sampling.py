@@ -114,8 +114,9 @@ class TokenizerSampling:
         alpha     Unigram: a path has the probability p ~ exp(alpha * score); BPE: the probability of skipping a merge
         seed      a sample depends only on (seed, source, document) and the text; None: a new random seed each time
         nbest     -1: any path; n: one of the n best; 0 and 1: the best (encode)
-        method    "lattice" (exact; SentencePiece, BytePiece 0.5 and later), "viterbi" (BytePiece as first published:
-                  accepts with sigmoid(alpha * difference)), "dropout" (BPE); None: the default of the model
+        method    "lattice" (exact; SentencePiece, BytePiece 0.5 and later), "viterbi" (BytePiece as first published: a
+                  path replaces another with probability sigmoid(alpha * (its score - the other's))), "dropout" (BPE);
+                  None: the default of the model
         source, document  the numbers of the input and of the document in it, as in `tokenize --sample`
 
         Raises OptionError if the model does not support the request. Time: O(n * pieces that match at a position).

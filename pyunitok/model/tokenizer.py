@@ -75,7 +75,7 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         detected from the content. If no file has that name, "unitok-v1" means default(), and "rwkv-world" the
         vocabulary of the pyrwkv-tokenizer package.
 
-        Two options are only for files that do not contain these settings, such as tiktoken's (known files are
+        Two options supply settings that some files, such as tiktoken's, do not contain (published files are
         recognised):
             pattern         the pre-tokenizer: gpt2, cl100k, llama3, qwen2, o200k, … (PATTERNS in vocab/patterns.py), or
                             a regular expression in tiktoken's dialect

@@ -5,9 +5,9 @@
 
 Japanese does not mark the ends of words, so they are inferred from frequencies in the corpus. Katakana words and kanji
 compounds are mostly nouns, so the hiragana after them are mostly particles. A hiragana belongs to the word if it
-follows the word so far much more often than it follows nouns: べ after 食, but not の after 日本語. Some words follow
-both nouns and verbs (こと, から, という); a word always ends before these. A dictionary would be more accurate, but it
-would add a dependency and lack new words.
+follows the previous characters of the word much more often than it follows nouns: べ after 食, but not の after 日本語.
+Some words follow both nouns and verbs (こと, から, という); a word always ends before these. A dictionary would be more
+accurate, but it would add a dependency and lack new words.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ RUNS = (  # a pattern for the regex package; the script of long-vowel marks is C
 )
 MAX_RUNS = 1 << 20  # only the most frequent runs are divided; the others hardly change the result
 MAX_ENDING = 8  # the maximum number of hiragana in a word that begins with kanji
-FACTOR = 4.0  # a hiragana that belongs to a word follows it at least this many times as often as it follows nouns
+FACTOR = 4.0  # a hiragana belongs to a word if it follows the word more than this many times as often as nouns
 PRIOR = 2.0  # smoothing: adds this many occurrences of each word, with the average endings of kanji
-MOSTLY = 0.6  # a final particle belongs to a word that it follows in at least this share of cases: 特に, but not 父は
+MOSTLY = 0.6  # a final particle belongs to a word if it follows at least this share of its occurrences: 特に, but not 父は
 PARTICLES = "はがのにへともでやか"
 
 # Separate words that follow nouns, verbs and adjectives alike, and separate words that follow て.

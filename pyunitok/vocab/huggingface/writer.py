@@ -1,7 +1,7 @@
 """Writes a tokenizer.json for byte-level models and for models that were read from one. For a byte-level model:
 
-    pre-tokenizer   ByteLevel without its pattern, after a Split for each regex of the model's pattern; without a
-                    pattern, after a Split at spaces if no piece crosses a space
+    pre-tokenizer   a Split for each regex of the model's pattern, then ByteLevel without its own pattern. If the model
+                    has no pattern and no piece crosses a space, there is one Split, at spaces
     model           BPE or Unigram; vocab/byte_level.py maps the bytes of its pieces to characters
     decoder         ByteLevel
 """
