@@ -272,7 +272,7 @@ void unitok_bpe_trainer_merges(const unitok_bpe_trainer *trainer, int64_t begin,
                                uint32_t *symbols, uint64_t *counts);
 /* Without rules, before the first step and resume(): copies a packed list of distinct pieces of at
  * least two bytes, the special tokens of a BpeTrainer. A merge that makes piece k counts like any
- * other, but its symbol ranks before all bytes, and before that of piece k + 1. */
+ * other, but its symbol ranks before all bytes, and before the symbol of piece k + 1. */
 int32_t unitok_bpe_trainer_reserve(unitok_bpe_trainer *trainer, const uint8_t *data,
                                    const int64_t *offsets, int64_t n, unitok_error *error);
 /* Before the first step: continues after these n merges, all those made by another trainer with the

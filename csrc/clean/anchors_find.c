@@ -375,7 +375,7 @@ static void scan_words(scan *s, int32_t kind)
 
 /* ------------------------------------------------------------------------------- Documents ---- */
 
-/* Whether a mark is in the document. Skips the marks before it. */
+/* Whether a mark is in the document. Skips the marks before the document. */
 static int has_mark(scan *s)
 {
     skip_marks(s, s->at);

@@ -108,7 +108,8 @@ typedef struct lanes_turn {
     int64_t turn_bytes; /* the length of the turn; 0 after a trial that the memo won */
 } lanes_turn;
 
-/* Whether text[0..n_bytes-1], n_bytes <= CUT_CHUNK_BYTES, is wide. Samples a quarter of it. */
+/* Whether text[0..n_bytes-1], n_bytes <= CUT_CHUNK_BYTES, is wide. Samples a quarter of the
+ * text. */
 INLINE int lanes_are_wide(const uint8_t *text, int64_t n_bytes, int were_last)
 {
     const uint64_t ones = 0x0101010101010101, pairs = 0x00FF00FF00FF00FF;

@@ -18,7 +18,7 @@
  * has too many ids for a short entry, as runs of spaces do in GPT-2, its entry has the mark
  * MEMO_ELSEWHERE, and the ids are in the long table. A hit copies all ids and the word, whatever
  * the count, and advances the output by the count; a copy of fixed size needs no branch.
- * UNITOK_ENCODE_SLACK reserves the space for it. */
+ * UNITOK_ENCODE_SLACK reserves the space for this copy. */
 #pragma once
 
 #include "ground/cpu.h"

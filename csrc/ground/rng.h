@@ -30,7 +30,8 @@ INLINE uint64_t rng_mix(uint64_t z)
     return (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
 }
 
-/* Derives a key: for the n-th input, the n-th document in it, the n-th sample of that document. */
+/* Derives the key of the n-th input, of the n-th document in an input, or of the n-th sample of a
+ * document. */
 INLINE uint64_t rng_key(uint64_t key, uint64_t n)
 {
     uint64_t z = rng_mix(key + (n + 1) * RNG_GAMMA);

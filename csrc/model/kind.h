@@ -70,8 +70,8 @@ struct model_kind {
     int64_t (*memory_bytes)(const unitok_model *m);
     void (*free)(unitok_model *m);
 
-    /* scratch->state has this size and is zeroed at first. free_scratch frees the memory that it
-     * holds; NULL if it holds none. */
+    /* scratch->state has this size and is zeroed at first. free_scratch frees the memory that the
+     * state holds; NULL if it holds none. */
     int64_t scratch_bytes;
     void (*free_scratch)(void *state);
 

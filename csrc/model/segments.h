@@ -176,8 +176,8 @@ INLINE void NAME(hold)(ID *held, int64_t max_ids, const ID *ids, int64_t n, uint
 }
 
 /* Encodes a segment of up to MEMO_LONG_BYTES with the long table, which is accessed through
- * functions, because few segments need it. Ids that do not fit leave the entry as it was, so its
- * old key stays. */
+ * functions, because few segments need it. If the ids do not fit, the entry is unchanged and keeps
+ * its old key. */
 static int64_t NAME(encode_by_long)(run *r, NAME(long_entry) *slot, const uint64_t key[4],
                                     const uint8_t *segment, int64_t n_bytes, ID *ids)
 {

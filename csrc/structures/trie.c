@@ -180,7 +180,7 @@ static int32_t build(const uint8_t *data, const int64_t *offsets, const int64_t 
     b.data = data;
     b.offsets = offsets;
     b.ids = ids;
-    /* block 0 stays empty; TRIE_ROOT_BASE is where the next one begins */
+    /* block 0 stays empty; the next block begins at TRIE_ROOT_BASE */
     int ok = add_block(&b) == 0;
     if (ok && n_pieces > 0) {
         range root = {0, n_pieces, 0, 0};

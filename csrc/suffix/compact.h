@@ -285,7 +285,7 @@ INLINE int64_t compact_frequency(const compact *c, uint32_t symbol)
 /* All rows whose suffixes begin with `symbol` followed by the sequence with which rows `in` begin. */
 rows compact_before(const compact *c, uint32_t symbol, rows in);
 
-/* A symbol and the rows that it must precede; the rows found replace these. */
+/* A symbol and the rows that it must precede, which are replaced with the rows found. */
 typedef struct compact_query {
     uint32_t symbol;
     rows in;
@@ -294,8 +294,8 @@ typedef struct compact_query {
 /* compact_before for n queries. Their cache misses overlap. */
 void compact_before_many(const compact *c, compact_query *queries, int64_t n);
 
-/* Requests the pages that compact_before_many will visit from disk, so that it waits for all of them at
- * once. */
+/* Requests from disk the pages that compact_before_many will visit, so that it waits for all of
+ * them at once. */
 void compact_read_ahead(const compact *c, const compact_query *queries, int64_t n);
 
 /* The position in the text of row r, 0 <= r < n; -1 if the file is damaged. Requires locate_every. */

@@ -30,9 +30,9 @@ typedef unitok_compact_shard compact_shard;
 /* Costs in nanoseconds: see text.h. */
 enum { COST_NODE = 300, COST_BEFORE = 800, COST_BEFORE_MANY = 400, COST_PSI = 400, COST_RUN = 25 };
 
-/* If there are few rows, each is located, which replaces searches in the long lists of left tokens:
- * locating a row takes as long as about this many searches, or more if pages are read from disk,
- * because only searches wait for many pages at once. */
+/* If there are few rows, each is located, which replaces searches in the long lists of left tokens.
+ * Locating a row takes as long as about this many searches; the second number is for pages that are
+ * read from disk, because only searches wait for many pages at once. */
 enum { SEARCHES_PER_ROW = 96, DISK_SEARCHES_PER_ROW = 384 };
 
 /* A piece that equals Q[begin..j). The pieces for each j form a chain. */
@@ -320,7 +320,7 @@ static void extend(phrase_search *t, const phrase_frame *f)
     }
 }
 
-/* The rows whose first token begins with Q[j..m). These pieces are adjacent in byte order, and
+/* The rows whose first token begins with Q[j..m). Such tokens are adjacent in byte order, and
  * usually also by rank. */
 static void start_at_last(phrase_search *t, int64_t j)
 {

@@ -116,7 +116,7 @@ INLINE uint64_t head_at(const uint8_t *text)
  * the first byte of the text is the highest. */
 INLINE int end_in(uint64_t head)
 {
-    /* Only zeros follow an 0xFF, so there is at most one, and its bit is the lowest. */
+    /* Only zeros follow an 0xFF, so there is at most one 0xFF, and its bit is the lowest. */
     uint64_t ends = high_bits_of_zeros(~head);
     return ends ? 7 - lowest_bit(ends) / 8 : -1;
 }

@@ -89,7 +89,7 @@ int32_t NAME(unitok_unigram_paths)(const unitok_lexicon *lexicon, unitok_lattice
 /* Writes the best path that spells a piece without using it to alternatives[0..result). Returns 0
  * if there is none, -1 if it is better than the piece itself, -2 if allocation fails. The best
  * paths to all positions inside the piece cannot use the piece itself, which ends only at its end.
- * So it is enough to leave it out in the last step. The path is found from its end, and then
+ * So it is enough to leave the piece out in the last step. The path is found from its end, and then
  * reversed. */
 static int64_t NAME(alternative)(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                                  const REAL *scores, REAL unknown_score, const uint8_t *piece,
@@ -167,7 +167,7 @@ int32_t NAME(unitok_unigram_losses)(const unitok_lexicon *lexicon, unitok_lattic
 }
 
 /* The number of pieces in the best alternative of each piece, which determines how many more tokens
- * the text would have without it; 0 and -1 as in `alternative`. */
+ * the text would have without the piece; 0 and -1 as in `alternative`. */
 int32_t NAME(unitok_unigram_parts)(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                                    const REAL *scores, REAL unknown_score, const uint8_t *data,
                                    const int64_t *offsets, int64_t begin, int64_t end,

@@ -4,7 +4,7 @@
  * The input: u8 n, n changes to the image (u16 position, u8 new value), then the model's stream
  * (text_models.h). A position of 0x8000 or more is in the header, which contains the kind, flags
  * and sizes; other positions are taken modulo the image's size. The library's caller verifies the
- * checksum, so it is not updated. The last 200 bytes of the input are also the text. */
+ * checksum, so the target does not update it. The last 200 bytes of the input are also the text. */
 #include "text_models.h"
 #include "models.h"
 
