@@ -7,7 +7,7 @@ Differences:
       default cache, named as tiktoken names them there or as OpenAI does (cl100k_base.tiktoken)
     - only OpenAI's encodings are available by name; plugins in tiktoken_ext are ignored
     - if several special tokens match at a position, the longest allowed one is used; in tiktoken, the order of a hash
-      table decides among all special tokens, and the one that it finds is encoded as plain text if it is not allowed
+      table selects one of them, allowed or not, and a token that is not allowed is encoded as plain text
     - if several special tokens share an id, it decodes to the first; in tiktoken, the order of a hash table decides
     - a pattern that the C library does not support raises PatternError, a ValueError
     - all 256 bytes must have ranks; text that the pattern does not match is encoded, whereas tiktoken drops it
