@@ -1,6 +1,9 @@
 """The command line: output, exit codes, signals and pipes."""
 
+import bz2
+import gzip
 import json
+import lzma
 import os
 import re
 import signal
@@ -61,6 +64,20 @@ def test_round_trip(folder):
     np.array([1, 60000], "<u2").tofile(folder / "raw")
     assert b"60000" in pyunitok(folder, "detokenize", "raw", "-m", "toy", "-o", "c.txt", code=1).stderr
     assert not list(folder.glob("c.txt*"))
+
+
+@pytest.mark.parametrize(("suffix", "decompress"), [
+    (".gz", lambda path: gzip.decompress(path.read_bytes())), (".bz2", lambda path: bz2.decompress(path.read_bytes())),
+    (".xz", lambda path: lzma.decompress(path.read_bytes())), (".zst", decompressed),
+])  # fmt: skip
+def test_detokenize_compresses(folder, suffix, decompress):
+    """Regression: the file was plain text."""
+    (folder / "empty.txt").write_bytes(b"")
+    for inputs, text in ((["a.txt"], b"the cat\nand the dog"), (["a.txt", "a.txt"], b"the cat\nand the dog" * 2),
+                         (["empty.txt"], b"")):  # fmt: skip
+        pyunitok(folder, "tokenize", *inputs, "-o", "ids", "-m", "toy", "--overwrite")
+        pyunitok(folder, "detokenize", "ids", "-o", f"b.txt{suffix}", "--overwrite")
+        assert decompress(folder / f"b.txt{suffix}") == text
 
 
 def test_the_sample_corpus(folder):

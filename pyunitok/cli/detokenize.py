@@ -12,6 +12,8 @@ import click
 import pyunitok
 from pyunitok.cli.arguments import model_override_option
 from pyunitok.cli.progress import ByteMeter
+from pyunitok.corpus.compressions import by_suffix
+from pyunitok.corpus.rewriting import compressed, empty
 from pyunitok.disk.outfile import OutFile, check_target, partial_name
 from pyunitok.index.opening import is_index, open_shards
 from pyunitok.tokens.detokenize import detokenize as write_documents
@@ -20,7 +22,10 @@ from pyunitok.tokens.manifest import sidecars
 
 @click.command()
 @click.argument("tokens", metavar="TOKENS")
-@click.option("-o", "--out", metavar="OUT", required=True, help="The file to write, or - for stdout.")
+@click.option(
+    "-o", "--out", metavar="OUT", required=True,
+    help="The file to write, compressed if its name ends in .gz, .bz2, .xz or .zst; or - for stdout.",
+)  # fmt: skip
 @model_override_option
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
 def detokenize(tokens: str, out: str, model: Any, overwrite: bool) -> None:
@@ -52,13 +57,26 @@ def detokenize(tokens: str, out: str, model: Any, overwrite: bool) -> None:
             write_documents(array, tokenizer, sys.stdout.buffer, lambda _: None)
         sys.stdout.buffer.flush()
         return
-    partial = OutFile(partial_name(target))
+    partial, compression = OutFile(partial_name(target)), by_suffix(target.suffix).name
     known = [array.manifest.bytes for array in arrays if array.manifest]
     try:
         with ByteMeter("detokenizing", sum(known) if len(known) == len(arrays) else None) as meter, closing(partial):
             for array in arrays:
-                write_documents(array, tokenizer, partial, meter.add)
+                write_documents(array, tokenizer, _Compressed(partial, compression), meter.add)
+            if not partial.n_bytes:
+                partial.write(memoryview(empty(compression)))
             partial.finish(target)
     except BaseException:
         partial.path.unlink(missing_ok=True)  # to free space, if the disk is full
         raise
+
+
+class _Compressed:
+    """A file that stores everything written as one frame per call."""
+
+    def __init__(self, file: OutFile, compression: str) -> None:
+        self._file, self._compression = file, compression
+
+    def write(self, data: memoryview) -> int:
+        self._file.write(memoryview(compressed(bytes(data), self._compression)))
+        return len(data)
