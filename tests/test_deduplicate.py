@@ -224,6 +224,15 @@ def test_command(corpus: Path) -> None:
     assert b"keep: was \"first\", now \"none\"" in clean(corpus, "--keep", "none", code=1).stderr
 
 
+def test_a_byte_order_mark_is_dropped(corpus: Path) -> None:
+    """Regression: it became three spaces."""
+    lines = (corpus / "in/y.jsonl").read_bytes()
+    clean(corpus, inputs="in/y.jsonl", out="one.jsonl")
+    (corpus / "in/y.jsonl").write_bytes(b"\xef\xbb\xbf" + lines)
+    clean(corpus, inputs="in/y.jsonl", out="two.jsonl")
+    assert (corpus / "two.jsonl").read_bytes() == (corpus / "one.jsonl").read_bytes()
+
+
 def test_against_and_all_copies(corpus: Path) -> None:
     (corpus / "old.jsonl").write_text(json.dumps({"text": "Before. " + PHRASE}))
     clean(corpus, "--against", "old.jsonl", inputs="in/y.jsonl", out="one.jsonl")

@@ -129,24 +129,26 @@ class JsonlReader:
         self._stream.unread(block.lines[end:n_bytes])
         if end == 0:
             return
-        if self._position.bytes == 0 and block.lines[: len(BOM)].tobytes() == BOM:
-            block.lines[: len(BOM)] = BLANK[:1] * len(BOM)
-            n_docs = int(self._field.count(block.lines[:end], at_end=True).n_docs)  # the first line may now be blank
+        text = block.lines[:end]
+        if self._position.bytes == 0 and text[: len(BOM)].tobytes() == BOM:
+            text = text[len(BOM) :]
+            n_docs = int(self._field.count(text, at_end=True).n_docs)  # the first line may now be blank
         if n_docs:
             first_line = self._position.lines + 1
-            block.n_docs, block.raw = n_docs, block.lines[:end]
-            block.work = lambda block: self._parse(block, end, n_docs, first_line)
+            block.n_docs, block.raw = n_docs, text
+            block.work = lambda block: self._parse(block, text, n_docs, first_line)
         self._advance(block, end, n_lines, n_docs)
 
     # ------------------------------------------------------------------------------------ lines → documents
 
-    def _parse(self, block: Block, end: int, n_docs: int, first_line: int) -> None:
-        """Parse block.lines[:end]. Several threads may call this method at once, so it must not change the reader."""
-        if len(block.data) < end:
-            block.grow(end - len(block.data))
+    def _parse(self, block: Block, lines: memoryview, n_docs: int, first_line: int) -> None:
+        """Parse a part of block.lines. Several threads may call this method at once, so it must not change the reader.
+        """
+        if len(block.data) < len(lines):
+            block.grow(len(lines) - len(block.data))
         if len(block.offsets) <= n_docs:
             block.have_offsets(max(n_docs, MAX_DOCS) + 1)
-        lines, place = block.lines[:end], self._field.new_place()
+        place = self._field.new_place()
         bad: list[int] = []  # indexes of documents
         while not self._field.read(lines, block.data, block.offsets, place):
             bad.append(int(place.n_docs) + len(bad))

@@ -118,7 +118,7 @@ class TextRewriter:
 
 
 class JsonlRewriter:
-    """The Rewriter for JSON lines. Copies unchanged lines byte for byte, and drops blank lines.
+    """The Rewriter for JSON lines. Copies unchanged lines byte for byte, and drops blank lines and a BOM.
 
     field           the name of the field that edits add; None: edits add no field
     text_key        see json_text.key_path
