@@ -22,7 +22,7 @@ from pyunitok.vocab import patterns, sentencepiece_proto
 from pyunitok.vocab.convert import convert
 
 TEXTS = {"en": ["en_prose", "en_web"], "mixed": None, "zh": ["zh", "zh_classical"], "ja": ["ja"]}
-TARGETS = {  # by kind: times faster, share of the memory
+TARGETS = {  # by kind: how many times as fast as the peer, and the share of the peer's memory
     "unigram": {"sentencepiece": (5.0, 0.5)}, "bpe": {"sentencepiece": (2.0, 0.5), "tokenizers": (3.0, 0.5)},
     "bytepiece": {"bytepiece": (30.0, 0.25)},
 }  # fmt: skip

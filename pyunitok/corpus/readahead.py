@@ -98,7 +98,7 @@ class ReadAhead:
         self._next = first
         self._opening: int | None = None
         self._streams: dict[int, ReadAheadStream] = {}
-        self._failures: dict[int, BaseException] = {}  # by stream, the error in opening it, which take() raises
+        self._failures: dict[int, BaseException] = {}  # by stream: the error from opening it, which take() raises
 
     def claim(self) -> Task | None:
         """A task for an idle thread, or None. Call this with the lock held, but run the task without it."""

@@ -34,7 +34,7 @@ from pyunitok.errors import LimitError, OutputError
 from pyunitok.tokens.manifest import Dtype
 
 FORMAT = "pyunitok index"
-VERSION = 2  # for compact indexes and uint32 ids; other indexes have version 1, which earlier releases can read
+VERSION = 2  # of indexes that are compact or have uint32 ids; others have version 1, which earlier releases can read
 INDEX_NAME = "index.json"
 MAX_SHARD_TOKENS = (1 << 31) - 1
 
@@ -47,7 +47,7 @@ class IndexedFile:
     tokens: Count
     documents: Count
     digest: str | None = None  # XXH64 of the hashes in its manifest; None for a file without a manifest
-    stored: bool = False  # whether --drop-tokens has removed it; its tokens are then in the compact index
+    stored: bool = False  # whether --drop-tokens removed the file, whose tokens are then in the compact index
 
 
 @dataclass

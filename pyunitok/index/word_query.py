@@ -23,7 +23,7 @@ from pyunitok.index.hits import Int64s
 from pyunitok.index.lexicon import Folding, WordLexicon
 from pyunitok.index.work import Work
 
-BYTE_COST = 8  # of matching a pattern, in units of Work for each byte of the lexicon
+BYTE_COST = 8  # units of Work per byte of the lexicon for matching a pattern
 _GAP = re.compile(r"\[(\d{1,9})(?:-(\d{1,9}))?\]")
 
 

@@ -236,7 +236,7 @@ def _remove_attempts(folder: Path) -> None:
 
 
 def _remove_empty(folder: Path) -> None:
-    with contextlib.suppress(OSError):  # not empty
+    with contextlib.suppress(OSError):  # if the folder is not empty
         folder.rmdir()
 
 

@@ -61,7 +61,7 @@ class Spool:
         try:
             yield
         finally:
-            with suppress(OSError):  # not empty, or already removed
+            with suppress(OSError):  # if the folder is not empty or already removed
                 self.folder.rmdir()
             lock.release()
 

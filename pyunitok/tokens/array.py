@@ -52,7 +52,7 @@ class TokenArray(Documents):
         self.manifest = manifest
         self.n_tokens, self.dtype = len(ids), ids.dtype
         # Slicing a numpy.memmap takes a microsecond longer than slicing an ndarray.
-        self._ids = ids.view(np.ndarray) if isinstance(ids, np.ndarray) else ids  # or the ids of a compact index
+        self._ids = ids.view(np.ndarray) if isinstance(ids, np.ndarray) else ids  # else of a compact index
         self._ends = ends.view(np.ndarray)
         self._given, self._tokenizer = model, model
 

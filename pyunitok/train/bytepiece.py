@@ -34,7 +34,7 @@ from pyunitok.vocab import bytepiece as format_
 
 N_SPECIAL = len(format_.SPECIAL_PIECES)
 MIN_VOCAB_SIZE = N_SPECIAL + 256
-MAX_PIECES = (1 << 23) - 2  # with at least min_count occurrences: see unitok_lexicon
+MAX_PIECES = (1 << 23) - 2  # the maximum number of pieces that occur min_count times or more: see unitok_lexicon
 UNITS_AT_ONCE_BYTES = 1 << 18
 
 

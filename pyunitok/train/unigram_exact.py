@@ -118,7 +118,7 @@ class ExactTrainer:
         needed, others = self._order[of_order == np.inf], self._order[np.isfinite(of_order)]
         others = others[np.argsort(-losses[others], kind="stable")]
         size = max(wanted, int(np.float32(shrinking_factor) * np.float32(len(self._order))))
-        if len(needed) <= size:  # if more are needed, sentencepiece never reaches its limit and keeps them all
+        if len(needed) <= size:  # otherwise sentencepiece never reaches its limit, and keeps all pieces
             others = others[: size - len(needed)]
         self._keep(np.concatenate((needed, others)))
 

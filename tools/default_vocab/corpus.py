@@ -65,7 +65,7 @@ class Document(NamedTuple):
 
 
 Named = tuple[str, WeightedText]
-Word = tuple[str, float]  # and its frequency
+Word = tuple[str, float]  # a word and its frequency
 
 
 def load(folder: Path, split: str, kind: str) -> list[Document]:
