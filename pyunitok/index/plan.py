@@ -62,7 +62,7 @@ class Limits:
 
     @property
     def tokens(self) -> int:
-        """The maximum tokens per shard. It does not depend on the number of threads, so neither does the output."""
+        """The maximum tokens per shard. Neither it nor the output depends on the number of threads."""
         if self.shard_tokens is not None:
             if not 1 <= self.shard_tokens <= MAX_SHARD_TOKENS:
                 raise LimitError(f"shard_tokens must be 1 to {MAX_SHARD_TOKENS}, not {self.shard_tokens}")

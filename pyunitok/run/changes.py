@@ -1,4 +1,4 @@
-"""Decides whether a resumed run may change --on-error and --max-line: only if the output so far would be the same.
+"""Decides whether a resumed run may change --on-error and --max-line. It may if the output so far would be the same.
 
     raise ──▶ skip ◀──▶ skip-file      with "raise" a bad line ends the run; the resumed run may skip it
       ▲         │            │
