@@ -91,7 +91,7 @@ class Cleaner:
 
     def clean(self, block: Block) -> Cleaned:
         ret = Cleaned()
-        if block.source >= len(self._sources):  # the block after the last source, which has no documents
+        if block.source >= len(self._sources):  # the final block, which follows all sources and has no documents
             return ret
         hits = self._matcher.find_in(block)
         if self._counts_grams:

@@ -411,7 +411,7 @@ class _Cutter:
         self._report = None if job._ranges is None else by_suffix(job._ranges.suffix).name
 
     def cut(self, block: Block) -> _Cleaned:
-        if block.source >= len(self._sources):  # the block after the last source, which has no documents
+        if block.source >= len(self._sources):  # the final block, which follows all sources and has no documents
             return _Cleaned()
         offsets = block.offsets[: block.n_docs + 1]
         begin, n_bytes = self._begin_of(block), int(offsets[-1])

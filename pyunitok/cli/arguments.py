@@ -71,7 +71,7 @@ SIZE = Parsed(_parse_size, "size")  # a number with an optional suffix K, M or G
 SHARD = Parsed(_parse_shard, "shard")  # I/N with 0 <= I < N
 SAMPLE = Parsed(_parse_sample, "sample")  # alpha=A,seed=S[,nbest=N][,method=NAME]
 
-_PATTERN = "pyunitok.pattern"  # where --pattern is stored for the callback of --model
+_PATTERN = "pyunitok.pattern"  # the key under which --pattern is stored for the callback of --model
 pattern_option = click.option(
     "--pattern", metavar="NAME|REGEX", is_eager=True, expose_value=False,
     callback=lambda context, _option, pattern: context.meta.update({_PATTERN: pattern}),

@@ -54,4 +54,4 @@ def reading_options(command: Command) -> Command:
     return command
 
 
-INPUTS = "text-key input-format doc include exclude max-line on-error"  # the section of reading_options
+INPUTS = "text-key input-format doc include exclude max-line on-error"  # the options of reading_options

@@ -24,7 +24,7 @@ from pyunitok.vocab import bytepiece as format_
 from pyunitok.vocab import convert, nfc
 from pyunitok.vocab.vocabulary import Vocabulary
 
-__version__ = "0.6.3"  # of bytepiece
+__version__ = "0.6.3"  # the version of bytepiece that this module replaces
 _N_SPECIAL = len(format_.SPECIAL_PIECES)
 
 

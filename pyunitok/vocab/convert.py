@@ -97,7 +97,7 @@ def convert(
         native.save(target, model, replace(about, name=os.fspath(source)) if source in known.NAMES else about)
         return []
     data = path.read_bytes() if path.is_file() else b""
-    if WRITERS[to].recognises(data):  # the file may contain more than the model
+    if WRITERS[to].recognises(data):  # copy the file, because it may contain more than the model
         write(target, data)
         return []
     vocabulary = Vocabulary.of(model, about)

@@ -25,9 +25,11 @@ RUNS = (  # a pattern for the regex package; the script of long-vowel marks is C
 )
 MAX_RUNS = 1 << 20  # only the most frequent runs are divided; the others hardly change the result
 MAX_ENDING = 8  # the maximum number of hiragana in a word that begins with kanji
-FACTOR = 4.0  # a hiragana belongs to a word if it follows the word more than this many times as often as nouns
+# A hiragana belongs to a word if it follows the word more than this many times as often as it follows nouns.
+FACTOR = 4.0
 PRIOR = 2.0  # smoothing: adds this many occurrences of each word, with the average endings of kanji
-MOSTLY = 0.6  # a final particle belongs to a word if it follows this share of its occurrences: 特に, but not 父は
+# A final particle belongs to a word if it follows at least this share of the word's occurrences: 特に, but not 父は.
+MOSTLY = 0.6
 PARTICLES = "はがのにへともでやか"
 
 # Separate words that follow nouns, verbs and adjectives alike, and separate words that follow て.

@@ -69,7 +69,7 @@ PATTERNS: dict[str, NamedPattern] = {
             ),
         )
     ),
-    "starcoder": NamedPattern((r"\p{HfNumeric}", *_GPT2.parts)),  # Digits and ByteLevel in a tokenizer.json
+    "starcoder": NamedPattern((r"\p{HfNumeric}", *_GPT2.parts)),  # the steps Digits and ByteLevel in a tokenizer.json
     "dsv3": NamedPattern(
         (
             r"\p{N}{1,3}",

@@ -120,7 +120,7 @@ class SentencePieceModel:
             id_ = self.tables.find(piece)
         elif (found := self._special_ids.get(piece)) is not None:
             id_ = found
-        elif piece in self._bytes:  # it may be a piece of a different type
+        elif piece in self._bytes:  # the model may have this piece with a different type
             id_ = self.tables.find(piece)
         else:
             id_ = self.unknown_id
@@ -210,7 +210,7 @@ def _read_any(data: bytes, name: str) -> Found:
     scores = np.fromiter((piece.score for piece in proto.pieces), np.float32, len(pieces))
     types = np.fromiter((piece.type for piece in proto.pieces), np.uint8, len(pieces))
     if trainer.byte_fallback:
-        # Some converters write such pieces in addition to <0x00>. sentencepiece never uses them.
+        # Some converters write a piece "\0" in addition to <0x00>. sentencepiece never uses that piece.
         types[[i for i, piece in enumerate(pieces) if piece == b"\0"]] = UNUSED
     unknown_id = _check_pieces(pieces, types, trainer, name)
     if trainer.model_type == _UNIGRAM:

@@ -117,7 +117,8 @@ class ByteRules:
         return not self._settings.form or is_normal(part, self._settings.form)
 
     def split(self, text: Any) -> int:
-        has_merges = self._model.info.flags & library.MODEL_FLAGS["listed_merges"]  # Unigram sums scores over a text
+        # Unigram sums scores over the complete text, so the text cannot be divided.
+        has_merges = self._model.info.flags & library.MODEL_FLAGS["listed_merges"]
         return self._divider.last(text) if has_merges else 0
 
     @cached_property

@@ -257,6 +257,6 @@ def _growth_of_charsmap(text: str) -> float:
     try:
         blob = b64decode(text)
     except ValueError:
-        return 1  # `tokenizers` rejects it
+        return 1  # `tokenizers` rejects such a charsmap
     longest = max(map(len, blob[4 + int.from_bytes(blob[:4], "little") :].split(b"\0")))
     return 1 if longest <= 64 else longest

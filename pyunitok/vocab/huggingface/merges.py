@@ -34,7 +34,7 @@ def load(data: bytes) -> Any:
         rest = data[: found.end()] + json.dumps(_MARK).encode() + data[found.end() + n_bytes :]
         try:
             document = _DECODER.decode(rest)
-        except (msgspec.DecodeError, UnicodeError):  # it is not JSON, or only json.loads() accepts it, such as "\ud800"
+        except (msgspec.DecodeError, UnicodeError):  # not JSON, or JSON that only json.loads() accepts: "\ud800"
             return json.loads(data, parse_float=serde_float)
         model = document.get("model") if isinstance(document, dict) else None
         if isinstance(model, dict) and model.get("merges") == _MARK:
