@@ -201,7 +201,10 @@ def test_an_index_is_converted_without_sorting(tokens: Path, tmp_path: Path, mon
     assert "intact" in run("verify", str(tmp_path / "new"))
     for wrong in (["--compact", "--shard-tokens", "700"], [], ["--compact", "--overwrite"]):
         target = "old" if "--overwrite" in wrong else "other"
-        assert "is an index" in run("index", str(tmp_path / "old"), "-o", str(tmp_path / target), *wrong, code=1)
+        message = run("index", str(tmp_path / "old"), "-o", str(tmp_path / target), *wrong, code=1)
+        assert "is an index" in message and ("choose another folder" in message or "-o NEW --compact" in message)
+    message = run("stats", str(tmp_path / "old"), code=1)
+    assert "is an index" in message and f"pyunitok export {tmp_path / 'old'} --to tokens" in message
     assert open_index(tmp_path / "old").count("the") > 0  # --overwrite did not remove the old index
     assert "is compact" in run("index", str(tmp_path / "new"), "-o", str(tmp_path / "other"), "--compact", code=1)
     path = tmp_path / "old" / "00001.sa"
@@ -234,7 +237,8 @@ def test_an_index_that_only_counts(tokens: Path, tmp_path: Path, model: Path) ->
     found = [repr(pyunitok.duplicates(one, tmp_path / f"{k}.jsonl")) for k, one in enumerate((index, other))]
     assert found[0] == found[1]
     for question in ([], ["--documents"], ["--by-source"], ["--next"], ["--previous"], ["--sort", "random"]):
-        assert "was built with --count-only" in run("search", idx, "the", *question, code=1)
+        message = run("search", idx, "the", *question, code=1)
+        assert "was built with --count-only" in message and "`pyunitok search --count`" in message
     for options in (["--locate-every", "4"], ["--extract-every", "4"]):
         run("index", str(tokens), "-o", idx, "--compact", "--count-only", *options, code=2)
     lines = tmp_path / "ids.jsonl"

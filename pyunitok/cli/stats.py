@@ -12,7 +12,8 @@ import pyunitok
 from pyunitok.cli.arguments import model_override_option
 from pyunitok.cli.progress import ByteMeter
 from pyunitok.disk.reports import check_report, write_report
-from pyunitok.errors import printable
+from pyunitok.errors import InputError, printable
+from pyunitok.index.opening import is_index
 from pyunitok.tokens import stats_page
 from pyunitok.tokens.stats import stats as stats_of
 
@@ -41,6 +42,11 @@ def stats(
     for report in (json_path, html_path, png_path):
         if report and report != "-":
             check_report(Path(report))
+    if is_index(tokens):
+        raise InputError(
+            f"{tokens} is an index, but stats reads token files; use those that the index was built from or, if they"
+            f" were dropped, restore them first: pyunitok export {tokens} --to tokens -o ids.u16"
+        )
     array = pyunitok.open(tokens, model=model)
     with ByteMeter("counting", array.ids.nbytes, "ids") as meter:
         found = stats_of(array, top=top, threads=threads, on_ids=lambda n: meter.add(n * array.ids.itemsize))

@@ -200,7 +200,10 @@ class _Inputs:
     ) -> tuple[IndexManifest, Array | None]:
         source = Path(self.paths[0])
         if compact is None or existing is not None or len(self.paths) > 1 or self.limits.shard_tokens is not None:
-            raise LimitError(f"{source} is an index: convert it with compact, without add, shard_tokens or other files")
+            raise LimitError(
+                f"{source} is an index, which can only be converted to a compact index, without --add, --shard-tokens"
+                f" or other inputs: pyunitok index {source} -o NEW --compact"
+            )
         self.source = source.resolve()
         opened = open_shards(source, model=self.model)
         self.limits = replace(self.limits, bytes_per_token=bytes_per_token(np.dtype(opened.manifest.dtype), compact))

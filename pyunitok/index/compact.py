@@ -117,7 +117,10 @@ class CompactShard(Shard):
 
     def _positions(self, ranks: Any) -> Int64s:
         if not self.compact.locate_every:
-            raise LimitError(f"{self.name} was built with --count-only: it has counts, but not the positions of hits")
+            raise LimitError(
+                f"{self.name} was built with --count-only, so it has no positions of hits; count hits with"
+                " `pyunitok search --count`, or build the index again without --count-only"
+            )
         return self.compact.locate(np.ascontiguousarray(ranks, np.int64))
 
     def restored(self) -> IndexShard:
