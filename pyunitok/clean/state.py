@@ -66,7 +66,7 @@ class CleanState:
     """The progress of a run.
 
     position        where reading resumes, in step 1 or 2
-    counts          int64[units]: the number of documents that contain each n-gram
+    counts          int64[units]: the number of documents that contain each n-gram, at the unit that identifies it
     continued       int64[units]: the number of documents in which each unit follows an n-gram (Rule.mismatches)
     totals          the result of step 1: the number of documents that contain each n-gram or, with set_share, in which
                     each text was found; empty before step 1 is complete

@@ -1,6 +1,7 @@
 """Reads and writes native model files: the C library's image, which is used in place, and an About as UTF-8 JSON.
 
-csrc/model/image.c and csrc/model/spec_image.c describe the image. The checksum in its header also covers the JSON.
+csrc/model/image.c and csrc/model/spec_image.c describe the image. The checksum in the image's header also covers the
+JSON.
 """
 
 from __future__ import annotations

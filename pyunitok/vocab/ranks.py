@@ -3,7 +3,7 @@
     text ─▶ NFC? ─▶ cuts? ─▶ split at special tokens ─▶ C: pattern, merges ─▶ ids
 
 RankRules performs the steps before C, for models that have any. Special tokens are matched leftmost and longest first;
-no special token shares its id with a piece. About.prepare stores the settings:
+their ids must not belong to other pieces. About.prepare stores the settings:
 
     {"format": "ranks 1", "special_tokens": {"<|endoftext|>": 50256}, "nfc": false, "cuts": false}
 """

@@ -20,7 +20,7 @@ class TextRules(Protocol):
     """Encodes and decodes as `tokenizers` does. Immutable; threads may share it.
 
     kind, algorithm, summary  describe the model, as in _c/kinds.py
-    memory_factor             bytes of memory needed to encode one byte of a document
+    memory_factor             bytes of memory per byte of a document being encoded, not counting the C library's
     warning                   tells users that encoding is slow; may be empty
     """
 
