@@ -131,7 +131,7 @@ def test_content_size_is_compared_in_a_stream(path):
         _, error = read(path, one + one, max_frame_bytes=most)
         assert error == (
             "byte 0: corrupt zstd data, in the frame that begins at byte 0"
-            " (its header states 9437184 bytes; it has 11)"
+            " (its header states 9437184 bytes; the frame has 11)"
         )
 
 

@@ -339,7 +339,7 @@ def test_invalid_tables_are_rejected() -> None:
         {"few": few[1:]}, {"slots": slots[1:]}, {"slots": slots + np.uint64(1)}, {"large": large + np.uint64(1)},
         {"n_slots": sizes[1:]}, {"n_slots": sizes[::-1]}, {"n_slots": sizes - np.array([0] * 3 + [3, -3, 0, 0, 0])},
     ):
-        with pytest.raises(ValueError, match="not the n-grams of a model"):
+        with pytest.raises(ValueError, match="these are not the tables of an n-gram model"):
             c_ngrams.NgramModel.load(6, good | wrong, total=1)
 
 

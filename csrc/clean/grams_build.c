@@ -251,7 +251,8 @@ static int32_t check_sizes(int64_t n, int64_t min_units, unitok_error *error)
     if (min_units < 1 || min_units > n || n > UNITOK_GRAMS_MAX_UNITS)
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "n or min_units is out of range");
     if (n - min_units >= UNITOK_GRAMS_MAX_LENGTHS)
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "too many lengths from min_units to n");
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
+                    "n - min_units + 1 exceeds the maximum number of lengths");
     return UNITOK_OK;
 }
 

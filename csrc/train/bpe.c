@@ -178,7 +178,7 @@ int32_t unitok_bpe_trainer_work(unitok_bpe_trainer *t, int32_t worker, int64_t m
     int64_t unit = -1;
     int state = 1;
     if (worker < 0 || worker >= t->n_workers || max_work < 1)
-        return fail(error, UNITOK_ERROR_ARGUMENT, worker, -1, "no such worker of a BPE trainer");
+        return fail(error, UNITOK_ERROR_ARGUMENT, worker, -1, "the BPE trainer has no such worker");
     switch (t->phase) {
     case MEASURE:
         state = layout_measure(&t->layout, worker, max_work, &unit);
@@ -397,11 +397,11 @@ int32_t unitok_bpe_trainer_resume(unitok_bpe_trainer *t, const uint32_t *symbols
             (int64_t)t->state.symbols.items[left].n_chars + t->state.symbols.items[right].n_chars >
                 (t->state.rules ? rules_max_symbols(t->state.rules) : t->state.text.n))
             return fail(error, UNITOK_ERROR_ARGUMENT, i, -1,
-                        "a merge of symbols that the units do not have");
+                        "a merge uses symbols that the units do not contain");
         /* The symbols are made again in the same order, so they get the same numbers. */
         int64_t made = make(t, left, right, counts[i]);
         if (made == MADE_BEFORE)
-            return fail(error, UNITOK_ERROR_ARGUMENT, i, -1, "a merge that was made before");
+            return fail(error, UNITOK_ERROR_ARGUMENT, i, -1, "a merge occurs twice");
         if (made < 0 || !bpe_replay_add(&t->replay, left, right)) return fail_memory(error);
     }
     t->replays = mem_zalloc((size_t)t->n_workers, sizeof *t->replays);

@@ -240,7 +240,7 @@ int32_t unitok_counter_absorb(unitok_counter *counter, unitok_counter *other, in
     if (!counter->slots || counter->is_moved || counter == other || begin < 0 || begin > end ||
         end > other->n)
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
-                    "a counter absorbs another counter, before it is sorted");
+                    "a counter can absorb only another counter, and neither may be sorted");
     const struct counter_entry *entries = other->entries;
     for (int64_t i = begin; i < end; i++) {
         if (i + 2 * ABSORBED_AHEAD < end)

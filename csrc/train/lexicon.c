@@ -33,7 +33,7 @@ int32_t unitok_lexicon_new(const uint8_t *data, const int64_t *offsets, int64_t 
                            int32_t is_part, unitok_lexicon **ret, unitok_error *error)
 {
     int64_t n_pieces = end - begin;
-    const char *problem = begin < 0 ? "the pieces begin before the first"
+    const char *problem = begin < 0 ? "the range begins before the first piece"
                                     : check_offsets(offsets + begin, n_pieces);
     if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
     if (end > TRIE_VALUE_MAX - 1)

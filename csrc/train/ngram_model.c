@@ -361,7 +361,8 @@ int32_t unitok_ngram_model_load(int32_t order, const unitok_ngram_tables *tables
     if (status) return status;
     unitok_ngram_model *model = *ret;
     if (!are_tables(tables, order))
-        status = fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "not the n-grams of a model");
+        status = fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
+                      "these are not the tables of an n-gram model");
     else if (!allocate(model, tables->n_slots, tables->n_large_slots)) status = fail_memory(error);
     if (status) {
         unitok_ngram_model_free(model);

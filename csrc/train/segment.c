@@ -122,7 +122,7 @@ int32_t unitok_segmenter_new(const unitok_segment_spec *spec, unitok_segmenter *
     if (!spec->rules || !spec->counter || spec->max_line_bytes < 0 ||
         spec->max_line_bytes > UNITOK_KEY_MAX_BYTES / 8)
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
-                    "a segmenter needs rules, a counter, and lines below 256 MiB");
+                    "a segmenter requires rules, a counter, and a line limit below 256 MiB");
     unitok_segmenter *s = mem_zalloc(1, sizeof *s);
     if (!s) return fail_memory(error);
     s->normalizer = spec->normalizer;

@@ -121,7 +121,7 @@ class NgramModel:
         """A finished model made from the arrays() of another model. Raises ValueError if they are invalid."""
         few, slots, n_slots, large = (arrays[name] for name in ("few", "slots", "n_slots", "large"))
         if len(few) != N_FEW or len(n_slots) != MAX_ORDER + 1 or n_slots.min() < 0 or n_slots.sum() != len(slots):
-            raise ValueError("not the n-grams of a model")
+            raise ValueError("these are not the tables of an n-gram model")
         tables, logs = ffi.new("unitok_ngram_tables *"), _logs()
         tables.few, tables.slots, tables.n_slots = pointer(few), pointer(slots), n_slots.tolist()
         tables.large, tables.n_large_slots = pointer(large), len(large) // 2

@@ -308,7 +308,8 @@ class _LargeFrame:
 def _check_size(name: str, frame_at: int, header: FrameHeader, n_bytes: int) -> None:
     """Check the content size, because the decoder does not check it if the last block is empty."""
     if header.content_bytes not in (None, n_bytes):
-        raise _corrupt(name, frame_at, frame_at, f"its header states {header.content_bytes} bytes; it has {n_bytes}")
+        stated = header.content_bytes
+        raise _corrupt(name, frame_at, frame_at, f"its header states {stated} bytes; the frame has {n_bytes}")
 
 
 def _corrupt(name: str, at: int, frame_at: int, reason: str) -> InputError:
