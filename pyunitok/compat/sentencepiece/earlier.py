@@ -67,7 +67,7 @@ class SentencePieceProcessor(CurrentProcessor):
         return self._retype(lambda piece, type_: NORMAL if type_ == UNUSED and piece != b"\0" else type_)
 
     def load_vocabulary(self, filename: Any, threshold: int) -> bool:
-        """Call set_vocabulary with the pieces of a file of "PIECE<tab>COUNT" lines whose COUNT is >= threshold."""
+        """Call set_vocabulary with those pieces in a file of "PIECE<tab>COUNT" lines whose count is >= threshold."""
         valid = []
         for line in read_file(filename).decode("utf-8", "surrogateescape").splitlines():
             piece, _, frequency = line.partition("\t")
@@ -132,7 +132,7 @@ class SentencePieceProcessor(CurrentProcessor):
     ) -> Any:  # fmt: skip
         """Draw num_samples tokenizations (default 1) with p ~ exp(alpha * score); alpha defaults to 1.0.
 
-        Returns (tokens, log probability) pairs or an NBestSentencePieceText; for a list of texts, a list of them.
+        Returns (tokens, log probability) pairs or an NBestSentencePieceText; for a list of texts, one result per text.
 
         wor           draw without replacement
         include_best  include the best tokenization; requires wor

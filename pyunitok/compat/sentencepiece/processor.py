@@ -274,7 +274,7 @@ class CurrentProcessor(ProcessorVocabulary):
         self, input: Any, return_type: Any = None, out_type: Any = None, num_threads: int | None = None,
         thread_pool: Any = None, return_bytes: bool | None = None,
     ) -> Any:  # fmt: skip
-        """Decode an id, a piece, a sequence or array of them, or a sequence of sequences.
+        """Decode an id, a piece, a sequence or array of ids or pieces, or a sequence of sequences.
 
         return_type   str (the default; invalid UTF-8 becomes U+FFFD), bytes, or a proto or mapping as in encode
         return_bytes  return a mapping with bytes and byte offsets

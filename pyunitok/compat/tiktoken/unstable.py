@@ -12,8 +12,8 @@ _NOT_WHITE_SPACE = "\x1c\x1d\x1e\x1f"  # white space according to str.isspace(),
 
 
 class Unstable:
-    """encode: applies the pattern and merges; merge: only merges; last_piece: the last piece into which the pattern
-    divides a text."""
+    """encode: a function that applies the pattern and the merges; merge: a function that only merges; last_piece: a
+    function that returns the last of the pieces into which the pattern divides a text."""
 
     def __init__(
         self, ranks: Mapping[bytes, int], decoder: Mapping[int, bytes], encode: Encode, merge: Encode,
