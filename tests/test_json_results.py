@@ -26,7 +26,8 @@ from pyunitok.index.build import build_index
 from pyunitok.index.field_build import add_fields
 from pyunitok.index.manifest import CompactOptions
 from pyunitok.index.opened import Index, open_index
-from pyunitok.index.page.answers import ANSWERS, ask
+from pyunitok.index.page.answers import ACCEPTED, ANSWERS, ask
+from pyunitok.index.page.parameters import BadRequest
 from pyunitok.index.word_build import add_words
 from pyunitok.job import tokenize
 
@@ -234,6 +235,40 @@ def test_every_key_is_described_and_occurs(
     queries |= {"search: queries", "trace", "stats", "duplicates", "vocab list", "vocab diff", "vocab edit"}
     queries |= {"decontaminate: table", "decontaminate: match", "deduplicate: summary", "deduplicate: ranges"}
     assert names == queries | {f"page: {name}" for name in ANSWERS}
+
+
+class Asked(dict[str, list[str]]):
+    """Parameters of a request; `names` are those that the request reads."""
+
+    def __init__(self, given: dict[str, list[str]]) -> None:
+        super().__init__(given)
+        self.names: set[str] = set()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.names.add(name)
+        return super().get(name, default)
+
+    def __contains__(self, name: object) -> bool:
+        self.names.add(str(name))
+        return super().__contains__(name)
+
+
+def test_requests_reject_unknown_parameters(index: Index) -> None:
+    """Regression: hits ignored `where`, and every request ignored misspelled names. json.md lists the names."""
+    names = " ".join(ACCEPTED["word_count"].split()[1:])
+    for line in re.findall(r"^- (`.+`): (.*)$", PAGE.read_text(encoding="utf-8"), re.M):
+        requests, accepted = (part.replace("`", "").replace("WORDS", names).replace(",", "") for part in line)
+        for name in requests.split():
+            assert sorted(accepted.split()) == sorted(ACCEPTED[name].split()), name
+    for name in ANSWERS:
+        accepted, given = ACCEPTED[name].split(), REQUESTS.get(name, {"q": ["the"]})
+        assert name == "info" or re.search(rf"^- .*`{name}`.*: ", PAGE.read_text(encoding="utf-8"), re.M)
+        parameters = Asked(given | ({"words": ["1"]} if "words" in accepted else {}))
+        ask(index, name, parameters)
+        assert parameters.names == set(accepted), name
+        for wrong in {"limits", "where"} - set(accepted):
+            with pytest.raises(BadRequest, match=f"{name} does not accept {wrong}; it accepts "):
+                ask(index, name, given | {wrong: ["1"]})
 
 
 def test_an_index_that_only_counts(index: Index, tmp_path: Path) -> None:

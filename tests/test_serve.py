@@ -152,7 +152,9 @@ def test_the_page_does_not_show_folders(folder, large, monkeypatch):
         client = TestClient(make_app(opened, {"localhost"}), base_url="http://localhost:8765")
         for name in ("info", "count", "hits", "next", "previous", "sources", "document"):
             for form in ("json", "csv"):
-                response = client.get(f"/api/{name}.{form}", params={"q": "o", "n": 0, "limit": 1000})
+                given = {"q": "o", "n": 0, "limit": 1000}
+                accepted = {key: given[key] for key in given if key in answers.ACCEPTED[name].split()}
+                response = client.get(f"/api/{name}.{form}", params=accepted)
                 assert response.status_code == 200 and str(base) not in response.text, name
         rows = client.get("/api/sources.json", params={"q": "o"}).json()["rows"]
         assert {row["source"] for row in rows} <= names

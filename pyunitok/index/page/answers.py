@@ -242,6 +242,21 @@ ANSWERS: dict[str, Callable[[Index, Parameters], Answer]] = {
     **FIELD_REQUESTS, **STATISTIC_REQUESTS, **TEXT_REQUESTS,
 }  # fmt: skip
 
+_HITS, _WORDS = "q sort limit offset seed before after", "ignore_case ignore_accents wildcards regex"
+_FILTER, _RANGE = f"q where words {_WORDS}", "min offset limit"
+# The parameters that each request accepts.
+ACCEPTED: dict[str, str] = {
+    "info": "", "count": "q", "hits": f"{_HITS} metadata", "next": "q limit", "previous": "q limit",
+    "sources": "q limit", "document": "n begin end at", "trace": "q min documents seed context normalize",
+    "word_count": f"q {_WORDS}", "word_hits": f"{_HITS} {_WORDS}", "word_sources": f"q limit {_WORDS}",
+    "word_ngrams": f"n {_RANGE}", "word_list": f"q offset limit {_WORDS}", "next_words": f"q offset limit {_WORDS}",
+    "previous_words": f"q offset limit {_WORDS}", "filtered": f"{_HITS} where words {_WORDS}",
+    "groups": f"{_FILTER} by order limit", "facets": f"{_FILTER} field limit", "values": "field limit",
+    "collocations": f"q left right measure {_RANGE} {_WORDS}", "keyness": f"where against measure {_RANGE} {_WORDS}",
+    "dispersion": f"q parts {_WORDS}", "all_of": "q within", "ngrams": f"n {_RANGE}",
+    "overlap": "q n unit normalize", "spans": f"q {_RANGE} whole_words normalize",
+}  # fmt: skip
+
 _HIT_COLUMNS = ("document", "begin", "end", "source", "before", "match", "after")
 # The CSV columns of answers that have no rows.
 COLUMNS: dict[str, tuple[str, ...]] = {
@@ -266,7 +281,10 @@ def rows_of(answer: Answer) -> list[dict[str, Any]]:
 
 
 def ask(index: Index, name: str, parameters: Parameters) -> Answer:
-    """Call an API function by name. Raises BadRequest if a parameter is invalid."""
+    """Call an API function by name. Raises BadRequest if a parameter is unknown or invalid."""
+    accepted = ACCEPTED[name].split()
+    if unknown := [key[:40] for key in parameters if key not in accepted]:
+        raise BadRequest(f"{name} does not accept {', '.join(unknown)}; it accepts {', '.join(accepted) or 'nothing'}")
     try:
         return ANSWERS[name](index, parameters)
     except (LimitError, PatternError) as error:

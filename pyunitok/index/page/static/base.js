@@ -160,6 +160,9 @@ export const modeOf = (s) => MODES.find(([name]) => name === s.mode)[2];
 // The parameters of requests about fields, which are the same for text and words.
 export const withFilters = (s) => ({ q: s.queries[0], where: s.where, ...(s.mode ? { words: 1, ...modeOf(s) } : {}) });
 
+// The space is required because == is the same as =, and <= and the like are tests.
+export const condition = (field, value) => `${field}=${/^[=<>]/.test(value) ? " " : ""}${value}`;
+
 export function api(name, parameters, form = "json") {
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(parameters))

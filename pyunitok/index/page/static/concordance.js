@@ -39,7 +39,7 @@ export async function drawHits(place, s) {
   );
   let shown = 0;
   const load = async (limit = page.PAGE) => {
-    const answer = await ask(name, { ...parameters, offset: shown, limit, ...(hasFields ? { metadata: 0 } : {}) });
+    const answer = await ask(name, { ...parameters, offset: shown, limit, ...(hasFields && name === "hits" ? { metadata: 0 } : {}) });
     if (isFiltered && !shown) page.showCount(s, answer);
     for (const hit of answer.hits)
       list.append(make("li", {}, hitLine(hit, hit.fields || answer.metadata?.[hit.document]?.metadata)));
@@ -137,7 +137,7 @@ async function drawFacets(place, s) {
       if (rows[0].documents < 2 && rows.length > 1) continue;
       const list = make("ul");
       for (const row of rows) {
-        const condition = `${field}=${/^[=<>]/.test(row.value) ? " " : ""}${row.value}`; // == is the same as =
+        const condition = page.condition(field, row.value);
         const where = s.where.includes(condition) ? s.where : [...s.where, condition];
         list.append(
           make(

@@ -137,6 +137,6 @@ export async function drawKeyness(place, s) {
 async function conditionList() {
   const list = make("datalist", { id: "conditions" });
   const { values } = await ask("values", { limit: 30 });
-  for (const row of values) if (row.documents > 1) list.append(make("option", { value: `${row.field}=${row.value}` }));
+  for (const row of values) if (row.documents > 1) list.append(make("option", { value: page.condition(row.field, row.value) }));
   return list;
 }

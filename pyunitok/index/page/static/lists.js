@@ -205,7 +205,7 @@ export async function drawGroups(place, s, counted) {
   const numeric = found.filter((row) => isNumber(row.value));
   const hasRates = found.some((row) => row.per_million !== null);
   const value = (row) => (hasRates ? (row.per_million ?? 0) : row.count);
-  const filter = (row) => ({ where: [...s.where, `${by}=${row.value}`], view: "hits" });
+  const filter = (row) => ({ where: [...s.where, page.condition(by, row.value)], view: "hits" });
   if (numeric.length > 2 && numeric.length >= 0.8 * found.length) {
     found.sort((a, b) => (a.value === null) - (b.value === null) || Number(a.value) - Number(b.value));
     numeric.sort((a, b) => Number(a.value) - Number(b.value));
