@@ -194,5 +194,5 @@ def compact(bench: Bench, part: str, tokens: float, given: Path | None) -> Repor
         elif part == "disk":
             texts = [text.encode() for text in phrases(english(bench), N_COLD * bench.n)]
             measure_disk(report, compacted(index) if given is None else open_index(given), texts)
-    report.notes.append("verified: counts, positions and tokens equal those of the suffix array; x is to uint16")
+    report.notes.append("verified: counts, positions and tokens equal those of the suffix array; x: relative to uint16")
     return report

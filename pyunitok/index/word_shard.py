@@ -46,7 +46,9 @@ def open_words(folder: Path, manifest: IndexManifest) -> tuple[WordLexicon, list
     for number, shard in enumerate(manifest.shards):
         found = Columns(folder / shard_name(number, ".words"), SHARD)
         if digests[number : number + 1] != [found.digest]:
-            raise InputError(f"{found.path} belongs to other words; remove {LEXICON_NAME}, and repeat --words")
+            raise InputError(
+                f"{found.path} belongs to a different set of words; remove {LEXICON_NAME}, and repeat --words"
+            )
         shards.append(WordShard(found, len(lexicon), shard.documents))
     return lexicon, shards, True
 

@@ -124,7 +124,7 @@ def key_words(
     own, others = _folded(index, options.folding, own, others)
     n_own = int(own.sum())
     if not n_own or not n_others:
-        raise LimitError("one of the two groups of documents has no words")
+        raise LimitError("the chosen documents, or those they are compared with, contain no words")
     ids = np.flatnonzero(own >= min_count)
     values = keyness(own[ids].astype(np.float64), others[ids].astype(np.float64), n_own, n_others, k)
     columns = {"count": own[ids], "reference": others[ids], **values}

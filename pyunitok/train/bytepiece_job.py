@@ -16,7 +16,7 @@ from pyunitok.train.trainer import Trainer, Training
 from pyunitok.vocab import bytepiece as format_
 from pyunitok.vocab import nfc
 
-COMPAT = Option("compat", "Train exactly the model of bytepiece 0.6.3.", ("bytepiece",))
+COMPAT = Option("compat", "Produce exactly the same model as bytepiece 0.6.3.", ("bytepiece",))
 
 
 def _files(out: Path, sizes: tuple[int, ...], given: Mapping[str, Any]) -> list[Path]:

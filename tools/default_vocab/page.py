@@ -91,7 +91,7 @@ def main() -> None:
     page = (
         f"<!doctype html><html lang=en><meta charset=utf-8><title>{tok.name}</title>"
         f'<meta name=viewport content="width=device-width"><style>{STYLE}</style>'
-        f"<h1>{tok.name}</h1><p>Each colour is a token; point at it to see its id. A character that no piece has shows"
+        f"<h1>{tok.name}</h1><p>Each colour is a token; point at it to see its id. A character without a piece is shown"
         " as its bytes. The numbers are tokens, bytes per token, and RWKV World's bytes per token.</p>"
         "<div class=wide><table><tr><th>text</th><th></th><th class=n>tokens</th><th class=n>bytes/token</th>"
         "<th class=n>RWKV World</th></tr>"
@@ -99,7 +99,8 @@ def main() -> None:
         + f"</table></div><h2>The {N_PIECES} longest pieces</h2><p>In bytes, without rules and indentation.</p>"
         + listed(tok, longest)
         + f"<h2>Pieces that the evaluation text uses least</h2><p>Of the pieces of several bytes, {len(never):,}"
-        f" ({share:.1%}) do not occur in 17 files of 8 MB of as many kinds; {N_PIECES} of them, evenly spread:</p>"
+        f" ({share:.1%}) do not occur in 17 files of 8 MB, each of a different kind; {N_PIECES} of them, evenly"
+        " spread:</p>"
         + listed(tok, spread(never))
         + f"<p>{len(once):,} occur once; {N_PIECES} of them, evenly spread:</p>"
         + listed(tok, spread(once))
