@@ -432,7 +432,7 @@ def test_own_files_are_not_inputs(corpus):
 def test_the_command_with_shards(corpus):
     """The first round names the shards whose counts are missing; damaged counts cause an error that names the file."""
     done = clean(corpus, "--shard", "1/2")
-    assert b"counted; run the same command again when these shards have been counted: 0\n" in done.stderr
+    assert b"this shard has been counted; run the command again once these are, too: 0\n" in done.stderr
     assert not done.stdout
     counts = corpus / "clean.1-of-2.counts"
     good = counts.read_bytes()

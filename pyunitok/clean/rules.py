@@ -100,7 +100,7 @@ class Rule:
         if self.max_common is not None and self.max_common < 1:
             raise OptionError(f"max_common must be at least 1 or None, not {self.max_common}")
         if self.max_common is not None and self.set_share is not None:
-            raise OptionError("set_share uses the first pass, so it requires max_common None (--max-common none)")
+            raise OptionError("set_share and max_common cannot be combined; pass max_common None (--max-common none)")
         if self.folded and self.unit != "tokens":
             raise OptionError("folded requires unit tokens; words are always compared case-folded")
         if self.mismatches < 0:

@@ -137,7 +137,7 @@ def decontaminate(
         summary = job.run(Callbacks(listener.begin, listener.show), listener.show_count)
     if summary.waits_for:
         shards = ", ".join(map(str, summary.waits_for[:20])) + ", …" * (len(summary.waits_for) > 20)
-        click.echo(f"counted; run the same command again when these shards have been counted: {shards}", err=True)
+        click.echo(f"this shard has been counted; run the command again once these are, too: {shards}", err=True)
         return
     _print(summary)
     if json_path:

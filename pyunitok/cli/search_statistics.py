@@ -22,8 +22,8 @@ OPTIONS = (
     ),
     click.option(
         "--keyness", metavar="REFERENCE",
-        help="List the words that are more frequent than in REFERENCE: an index, or a condition on fields. "
-        "With --where, only documents that meet its conditions are compared.",
+        help="List the words that are more frequent in the index than in REFERENCE: an index, or a condition on"
+        " fields. With --where, only documents that meet its conditions are compared.",
     ),
     click.option("--dispersion", is_flag=True, help="Show how evenly TEXT is distributed over the corpus."),
     click.option(

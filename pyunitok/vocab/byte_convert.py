@@ -86,7 +86,9 @@ def huggingface_notes(vocabulary: Vocabulary) -> Sequence[str]:
     if not ranks.is_ranks(vocabulary):
         return notes
     if prepare["cuts"]:
-        notes.append("the format cannot represent Kimi's cuts in very long texts and runs, so these may get other ids")
+        notes.append(
+            "the format cannot represent Kimi's cuts in very long texts and runs, so such texts may get different ids"
+        )
     elif prepare["nfc"]:
         notes.append("tokenizers uses the NFC of Unicode 9.0, so a few rare characters get different ids")
     special = _special_tokens(vocabulary)
