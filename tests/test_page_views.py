@@ -338,6 +338,9 @@ def test_filters_and_facets_in_a_browser(page: Any, address: str) -> None:
     n = n_of("fox", lambda row: row["lang"] == "de")
     commands.wait_for_count(page, f"{n} occurrences")
     assert "with lang=de" in page.inner_text("#count") and "where=lang%3Dde" in page.url
+    condition = "import('/static/base.js').then((base) => base.condition('lang', {}))"
+    assert page.evaluate(condition.format("'de'")) == "lang=de"
+    assert page.evaluate(condition.format("'=de'")) == "lang= =de"  # lang==de is the same as lang=de
     page.fill("#where-form input", "year>=1995")
     page.keyboard.press("Enter")
     page.wait_for_selector(".chip >> nth=1")
