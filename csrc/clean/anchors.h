@@ -9,13 +9,14 @@
  *                       └──┬──┘         39
  *
  * Comparing the windows of a text with each other would need a record for each byte. Anchors need
- * far fewer, about two per n - k + 1 units, because adjacent windows usually share one.
+ * far fewer records, about two per n - k + 1 units, because adjacent windows usually share an
+ * anchor.
  *
  * The context of an anchor consists of the units that may share a window with it: the n - k units
  * before it, and n units from its first unit on. Anchors with equal contexts have equal windows.
- * Other anchors with the same k-gram may have some equal windows: those that begin at least
- * `before` units before it share the `before` units on its left, and all others share
- * n - k + 1 - before units on the right of the k-gram.
+ * Anchors with the same k-gram but different contexts may have some equal windows, but only if the
+ * units on one side of the k-gram are equal: each window contains the `before` units on its left or
+ * the n - k + 1 - before units on its right.
  *
  *     context  │      n - k       │ k-gram │      n - k       │
  *     windows  ├───────────────────────────┤                      each contains the k-gram
@@ -31,8 +32,8 @@
 #include "clean/words.h"
 #include "structures/string_table.h"
 
-/* Which windows of a mark may be equal to others: those that include the units on its left, or
- * those on its right. */
+/* Which windows around a mark may be equal to others: those that include the units on its left, or
+ * those that include the units on its right. */
 #define MARK_LEFT 1
 #define MARK_RIGHT 2
 
@@ -44,9 +45,9 @@ struct unitok_anchors {
     int64_t n, k, before;
     uint64_t seed, factor;
     uint64_t *powers;    /* [0..2 * n]: factor^i */
-    uint64_t bytes[256]; /* the hash of a k-gram of bytes is the exclusive or of these, each rotated
-                            left by the number of bytes after it */
-    uint64_t gone[256];  /* the same, rotated by k */
+    uint64_t bytes[256]; /* XORing the numbers of the bytes of a k-gram, each rotated left by the
+                            number of bytes after it, gives the hash of the k-gram */
+    uint64_t gone[256];  /* the same numbers, rotated left by k */
 };
 
 INLINE int64_t anchor_place(const unitok_anchor *record)

@@ -3,8 +3,8 @@
  * The anchor of a window is the last of its k-grams with the smallest hash. It stays the same
  * until a k-gram with an equal or smaller hash follows, or until it is no longer in the window.
  *
- * Bytes. The hash of a k-gram is rolling; the hashes of anchors are computed from the bytes,
- * because there are few anchors. Only the bytes around marks are searched for windows.
+ * Bytes. K-grams have a rolling hash. The context of an anchor is hashed from scratch, because
+ * there are few anchors. Only the bytes around marks are searched for windows.
  *
  * Words only determine where windows begin and end: the text of two windows is compared exactly,
  * with the separators between their words. Rings hold the units that a window or a context still
@@ -47,8 +47,8 @@ int32_t unitok_anchors_new(const unitok_word_rules *rules, int64_t n_units, uint
     anchors->rules = rules;
     anchors->n = n_units;
     /* Longer k-grams give more anchors, but k-grams of different windows are less often equal. With
-     * n / 2, n / 3 and n / 4, the measured times are within 10 %, and n / 3 takes less disk space
-     * than n / 2. */
+     * n / 2, n / 3 and n / 4, the measured times are within 10 % of each other, and n / 3 takes
+     * less disk space than n / 2. */
     anchors->k = n_units / 3 + 1;
     anchors->before = (n_units - anchors->k + 1) / 2;
     anchors->factor = random_factor(seed, 0);
@@ -132,9 +132,10 @@ INLINE uint64_t folded(uint64_t a, uint64_t b)
     return low ^ high;
 }
 
-/* A hash of bytes, 16 at a time; the last 16 may overlap the previous ones. The length is part of
- * the initial state, so the overlap does not make different texts collide. Each step multiplies two
- * numbers that depend on the key; without the key, nobody can choose texts with equal hashes. */
+/* Hashes 16 bytes at a time; the last 16 may overlap the previous ones. The length is part of the
+ * initial state, so the overlap does not make different texts collide. Each step multiplies two
+ * numbers that depend on the key, so nobody can choose texts with equal hashes without knowing the
+ * key. */
 INLINE uint64_t hash_bytes(const unitok_anchors *anchors, const uint8_t *text, int64_t n)
 {
     uint64_t key = anchors->seed, hash = key ^ (uint64_t)n * RNG_GAMMA;
@@ -148,12 +149,12 @@ INLINE uint64_t hash_bytes(const unitok_anchors *anchors, const uint8_t *text, i
     return folded(hash ^ RNG_MULTIPLIER, key);
 }
 
-/* 16 bits of a hash, never all 0, because 0 means that there are too few units on this side. Equal
- * sides only decide what is examined further, so 16 bits are enough. */
+/* Reduces a hash to 16 bits. They are never 0, because 0 means that there are too few units on this
+ * side. Anchors with equal sides are examined further, so 16 bits are enough. */
 INLINE uint64_t side(uint64_t hash) { return 1 + (hash ^ hash >> 32) % 65535; }
 
-/* The value of text[begin..end-1]. If the hashes of all bytes collide, the hash of the ends can
- * still differ. */
+/* The value of text[begin..end-1]. It contains a hash of only the first and the last eight bytes,
+ * so it can still differ when the hashes of two complete texts collide. */
 static uint64_t value_of(const uint8_t *text, int64_t begin, int64_t end)
 {
     uint64_t first = first_eight(text + begin, end - begin), last = 0;
@@ -171,8 +172,8 @@ static void skip_marks(scan *s, int64_t position)
     }
 }
 
-/* Whether the anchor at this position is marked for windows that begin `before` units before it;
- * positions do not decrease from call to call. */
+/* Whether the anchor at this position is marked for windows that begin `before` units before it.
+ * Positions must not decrease from call to call. */
 INLINE int is_marked(scan *s, int64_t position, int64_t before)
 {
     skip_marks(s, position);
@@ -208,9 +209,9 @@ INLINE void put_byte_window(scan *s, int64_t i)
 }
 
 /* Returns the last k-gram with the smallest hash among those from i to `last`. Called when the
- * anchor has left the window; until then, each step compares only the newest k-gram with it. The
- * smallest hash is found first, and then where it occurs last: comparing positions as well would
- * need branches, which hashes make unpredictable. */
+ * anchor has left the window; until then, each step compares only the newest k-gram with the
+ * anchor. The smallest hash is found first, and then where it occurs last: comparing positions as
+ * well would need branches, which hashes make unpredictable. */
 NOINLINE static int64_t smallest_gram(const uint64_t *grams, int64_t mask, int64_t i, int64_t last)
 {
     uint64_t least = grams[last & mask], other = least;
@@ -325,8 +326,8 @@ static int take_word(scan *s, int64_t j)
     return 1;
 }
 
-/* Emits the anchor that begins with word i. n_units: words read so far, or in the document. The
- * value is 0, because anchors of words are never grouped into classes (group_key). */
+/* Emits the anchor that begins with word i. n_units is the number of words read so far. The value
+ * is 0, because anchors of words are never grouped into classes (group_key). */
 static void put_word_anchor(scan *s, int64_t i, int64_t n_units)
 {
     const unitok_anchors *anchors = s->anchors;
@@ -349,7 +350,8 @@ static void put_word_window(scan *s, int64_t i)
 }
 
 /* Like scan_bytes, unit by unit. Anchors wait in a ring until the words on their right have been
- * read: anchor i is complete once the window `first` >= i is, or at the end of the document. */
+ * read: anchor i is complete when a window with `first` >= i has been read, or at the end of the
+ * document. */
 static void scan_words(scan *s, int32_t kind)
 {
     int64_t n = s->anchors->n, k = s->anchors->k, best = -1, j = 0;

@@ -22,8 +22,9 @@
 #include "ground/alloc.h"
 #include "ground/error.h"
 
-/* A stable counting sort. starts[b + 1] is counted first, then moves from the beginning of bucket b
- * to its end while records are written, so shifting all entries by one restores the beginnings. */
+/* A stable counting sort. While records are written, starts[b] moves from the beginning of bucket b
+ * to its end, which is the beginning of bucket b + 1. So shifting all entries by one restores the
+ * beginnings. */
 void unitok_anchors_divide(const unitok_anchor *records, int64_t n, int shift, int64_t n_buckets,
                            int64_t *starts, unitok_anchor *ret)
 {
@@ -39,7 +40,8 @@ void unitok_anchors_divide(const unitok_anchor *records, int64_t n, int shift, i
 
 #define FEW 24 /* insertion sort is faster for at most this many records */
 
-/* Whether a sorts after b by the bits of the key from `shift` on and, if by_value, the value. */
+/* Whether record a sorts after record b, by the bits of the key from `shift` on and, if by_value is
+ * set, by the value. */
 INLINE int is_after(const unitok_anchor *a, const unitok_anchor *b, int shift, int by_value)
 {
     uint64_t key_a = a->key >> shift, key_b = b->key >> shift;
@@ -57,8 +59,8 @@ static void sort_few(unitok_anchor *records, int64_t n, int shift, int by_value)
     }
 }
 
-/* A stable bottom-up merge sort, for cells of any size: in a text of one repeated byte, all keys
- * are equal. A merge is skipped if its two runs are in order already, as equal keys always are. */
+/* A stable bottom-up merge sort. Cells can be large: in a text of one repeated byte, all keys are
+ * equal. A merge is skipped if its two runs are in order already, as equal keys always are. */
 static void sort_cell(unitok_anchor *records, int64_t n, unitok_anchor *scratch, int shift,
                       int by_value)
 {
@@ -79,9 +81,9 @@ static void sort_cell(unitok_anchor *records, int64_t n, unitok_anchor *scratch,
 }
 
 /* Divides records into cells of about four by their keys, which are nearly uniform, and sorts each
- * cell. Returns 0 if allocation fails. Stable, so records with equal keys and values stay in the
- * order of their positions, and the first of them is the earliest copy. O(n) for uniform keys,
- * O(n log n) for any keys. */
+ * cell. Returns 0 if allocation fails. The sort is stable, so records with equal keys and values
+ * stay in the order of their positions, and the first of them is the earliest copy. O(n) for
+ * uniform keys, O(n log n) for any keys. */
 static int sort_records(unitok_anchor *records, int64_t n, unitok_anchor *scratch, int shift,
                         int by_value)
 {
@@ -161,9 +163,9 @@ INLINE void count_side(uint8_t *n, uint32_t value)
 }
 
 /* Among the records i..end-1, which have the same key, marks those that may share a window with
- * another record: those with the same hash of one side. A side of 0 does not exist and matches
- * nothing. Counts stop at 2, because only "more than one" matters, and are cleared afterwards entry
- * by entry, because most groups are far smaller than the tables. */
+ * another record, because the hash of one side is the same. A hash of 0 means that the side does
+ * not exist, and matches nothing. Counts stop at 2, because only "more than one" matters, and are
+ * cleared afterwards entry by entry, because most groups are far smaller than the tables. */
 static void mark_some(grouping *g, int64_t i, int64_t end)
 {
     for (int64_t k = i; k < end; k++) {

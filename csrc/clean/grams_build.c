@@ -4,16 +4,16 @@
  *     2. Find the lengths of n-grams: n, and the lengths of shorter items.
  *     3. Put every n-gram into the slots; one that is already there is a repeat.
  *
- * With numbers, equal words of items are equal ids, so two n-grams of items are compared by memcmp.
- * The folded forms are needed to compare the words of documents with those of items:
+ * Equal words of items have equal ids, so memcmp can compare two n-grams of items. The folded forms
+ * are needed to compare the words of documents with those of items:
  *
  *     words       t h e c a t s a t a o n i t          folded, without separators
  *     distinct    end 3, 6, 9, 10, 12, 14              word 1 is words[3..5]
  *     ids         0 1 2   3 1 2 4 5                    the units of all items, one after the other
  *     starts      0       3         8
  *
- * An n-gram is identified by the position in `ids` of its first occurrence, so slots need no copy
- * of its units. */
+ * An n-gram is identified by the position in `ids` of its first occurrence, so slots contain no
+ * copies of units. */
 
 #include "clean/grams.h"
 #include "ground/alloc.h"
@@ -163,8 +163,8 @@ static int64_t length_of(unitok_grams *grams, int64_t n_units)
 }
 
 /* Puts the n-gram at `begin` into a slot, or adds it to the repeats; returns 0 if allocation fails.
- * A slot with an equal head has an n-gram of the same length, so memcmp stays within the ids. More
- * slots than n-grams exist, so the search ends at a free slot. */
+ * If the head of a slot is equal, its n-gram has the same length, so memcmp stays within the ids.
+ * There are more slots than n-grams, so the search always ends. */
 static int add_gram(unitok_grams *grams, int64_t begin, int64_t length, uint64_t hash)
 {
     uint64_t key = gram_key(hash, length), head = gram_slot_head(key, length);
@@ -191,8 +191,8 @@ static int add_gram(unitok_grams *grams, int64_t begin, int64_t length, uint64_t
 /* Adds all n-grams of n_units units of the item that has units begin..end-1.
  *
  * After each step, `hash` is the hash of the last n_units units up to i, or of all units of the
- * item if there are fewer: the unit that leaves the window has been multiplied by F n_units times,
- * so its hash times `power` is subtracted. */
+ * item if there are fewer: the hash of the unit that leaves the window has been multiplied by F
+ * n_units times, so this hash times `power` is subtracted. */
 static int add_grams_of(unitok_grams *grams, int64_t begin, int64_t end, int64_t n_units)
 {
     int64_t length = length_of(grams, n_units);
@@ -262,8 +262,8 @@ static int32_t fail_units(unitok_error *error)
 }
 
 /* Appends the units of all items, and records where each item starts. A unit has at least one byte,
- * so the bytes of an item bound its units. The limit is checked before an item is read, which keeps
- * positions within 32 bits. */
+ * so an item has at most as many units as bytes. The limit is checked before an item is read, which
+ * keeps positions within 32 bits. */
 static int32_t add_items(unitok_grams *grams, const uint8_t *data, const int64_t *offsets,
                          int64_t n_items, int64_t *starts, unitok_error *error)
 {

@@ -163,9 +163,9 @@ static int64_t border_before(const unitok_word_rules *rules, const uint8_t *text
 }
 
 /* Shrinks a range of a text of n bytes to words, and then by its first character if the words
- * around the range would otherwise be joined. `io_word` is the last word found; the words that are
- * still needed end at or after its end. The ranges of a document ascend, so a word is read at most
- * once for all ranges, and only near their ends; after the last word, `io_word` is an empty one
+ * around the range would otherwise be joined. `io_word` is the last word found; words before it are
+ * no longer needed, because the ranges of a document ascend. So each word is read at most once, and
+ * only words near the ends of ranges are read. After the last word, `io_word` is an empty word
  * beyond the text. */
 static document whole_words(const unitok_word_rules *rules, const uint8_t *text, int64_t n,
                             document range, word *io_word)

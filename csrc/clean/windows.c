@@ -111,9 +111,9 @@ INLINE uint64_t token_at(const scan *s, int64_t k)
 
 /* Returns the hash of the next window, which ends with the token `added`. `gone` is the token just
  * before that window: the first token of the previous window. The hash of n tokens is the sum of
- * (token + 1) factor^(n - 1 - k); multiplying it by the factor raises the term of `gone` to
- * factor^n, which is then subtracted. Both operands are below the prime, so adding the prime once
- * prevents a negative difference. */
+ * (token + 1) factor^(n - 1 - k); multiplying the previous hash by the factor turns the term of
+ * `gone` into (gone + 1) factor^n, which is then subtracted. Both operands are below the prime, so
+ * adding the prime once prevents a negative difference. */
 INLINE uint64_t moved(const unitok_windows *windows, int which, uint64_t hash, uint64_t gone,
                       uint64_t added)
 {
@@ -130,7 +130,7 @@ static uint64_t hash_at(const scan *s, int which, int64_t at)
     return hash;
 }
 
-/* The slot of a window whose record has this key: the key / 2^64 of all slots. The key is the hash
+/* The slot of a window whose record has this key is key * n_slots / 2^64. The key is the hash
  * shifted to fill 64 bits, so the product replaces a division, and n_slots can be any number. */
 INLINE uint64_t slot_of(const unitok_windows *windows, uint64_t key)
 {
@@ -161,8 +161,8 @@ static int next_run(scan *s)
     return 0;
 }
 
-/* Starts at the first document that ends after `begin`; threads find different ranges of one text,
- * so the first range need not begin with a document. */
+/* Starts at the first document that ends after `begin`; threads search different ranges of one
+ * text, so a range need not begin with a document. */
 static scan start(const unitok_windows *windows, const void *ids, const int64_t *ends,
                   int64_t n_documents, int64_t n_after, int64_t begin, int64_t end)
 {
@@ -218,9 +218,9 @@ void unitok_windows_count(unitok_windows *windows, const void *ids, const int64_
     }
 }
 
-/* Every record is written, and the next one overwrites it if it is not needed, because a branch on
- * the counter would often be mispredicted. Hence `ret` has space for one record more than
- * windows. */
+/* Every record is written, and the next record overwrites it if it is not needed, because a branch
+ * on the counter would often be mispredicted. Hence `ret` has space for one more record than there
+ * are windows. */
 int64_t unitok_windows_find(const unitok_windows *windows, const void *ids, const int64_t *ends,
                             int64_t n_documents, int64_t n_after, int64_t begin, int64_t end,
                             unitok_anchor *ret)

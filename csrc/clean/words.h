@@ -128,10 +128,11 @@ INLINE uint64_t word_bytes_between(uint64_t bytes, uint8_t first, uint8_t last)
            ~(low + WORD_EACH * (uint8_t)(0x7F - last)) & ~bytes & WORD_EACH * 0x80;
 }
 
-/* Adds ASCII letters and digits from text[i..n-1], eight bytes at a time, if there are eight.
- * Returns the end of those added. Only for is_plain rules, under which a letter folds to itself |
- * 0x20 and every other character folds to itself. Setting 0x20 converts upper-case letters to lower
- * case, and turns no other character into a letter: '@' becomes '`', and '[' becomes '{'. */
+/* Adds ASCII letters and digits from text[i..n-1], eight bytes at a time, as long as eight are
+ * left. Returns the end of the bytes added. Only for is_plain rules, under which a letter folds
+ * to itself | 0x20 and every other character folds to itself. Setting 0x20 converts upper-case
+ * letters to lower case, and turns no other character into a letter: '@' becomes '`', and '['
+ * becomes '{'. */
 INLINE int64_t word_hash_add_ascii(word_hash *to, const uint8_t *text, int64_t n, int64_t i)
 {
     while (i + 8 <= n) {

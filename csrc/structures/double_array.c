@@ -55,8 +55,8 @@ INLINE uint64_t bits_from(const uint64_t *bits, int64_t at)
  *
  * The next search begins in the word in which this one ended. Nodes that are consecutive in the
  * list, which are usually siblings, are then close together: with Japanese and Russian
- * vocabularies, this makes walks 10 % faster than filling every hole would. It also limits the
- * time, because each class passes over the array once.
+ * vocabularies, this makes walks 10 % faster than filling every hole would. Never going back also
+ * limits the time: each class of nodes passes over the array only once.
  *
  * Returns the base, or 0 if allocation fails, or -1 if there is no space. */
 static int64_t place_node(placing *p, const uint16_t *labels, int64_t n)

@@ -15,7 +15,7 @@
  * array is empty, and nodes with one child fill the holes that they leave.
  *
  * trie.h uses XOR instead of addition, which keeps all children of a node in one block of 256
- * slots. Here a label has 16 bits, so such a block would be the complete array. */
+ * slots. Here a label has 16 bits, so such a block would have 65,536 slots. */
 #pragma once
 
 #include "ground/common.h"

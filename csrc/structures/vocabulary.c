@@ -105,8 +105,8 @@ static int32_t put_sorted(const struct array_item *items, const int64_t *ids, in
     return UNITOK_OK;
 }
 
-/* A merge sort: O(bytes log n) for any pieces, which quicksort does not guarantee. Inserting into a
- * HAT-trie takes longer. */
+/* A merge sort: O(bytes log n) for any pieces, which quicksort does not guarantee. Inserting the
+ * pieces into a HAT-trie takes longer. */
 int32_t vocabulary_sort(const uint8_t *data, const int64_t *offsets, const int64_t *ids,
                         int64_t n_pieces, sorted_pieces *ret, unitok_error *error)
 {

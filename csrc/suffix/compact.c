@@ -218,7 +218,7 @@ INLINE void prefetch_gaps(const compact *c, int64_t b)
 }
 
 /* Adds the gaps from the first row of the block on. A block can contain the end of one list and the
- * start of the next one, where Psi decreases; gaps are modulo n + 1, so the sum is right there
+ * start of the next one, where Psi decreases; gaps are modulo n + 1, so the sum is correct there,
  * too. */
 uint64_t compact_psi(const compact *c, int64_t r)
 {
@@ -249,10 +249,10 @@ INLINE rows list_of(const compact *c, uint32_t symbol)
     return ret;
 }
 
-/* Blocks or bundles lo..hi: all that contain rows of a list. A search narrows this range to the
- * last block or bundle that begins with a Psi below a given value, or to the first one if there is
- * none. The first row with a Psi of at least that value is in the one found, or begins the next
- * one. */
+/* Blocks or bundles lo..hi, which contain all rows of a list. A search narrows this range to the
+ * last block or bundle whose first Psi is below a given value or, if there is none, to the first
+ * one. The first row whose Psi is at least that value is in the block or bundle found, or is the
+ * first row of the next one. */
 typedef struct span {
     int64_t lo, hi;
 } span;
@@ -311,9 +311,9 @@ INLINE int64_t scan_from(const compact *c, rows list, int64_t k, uint64_t a)
     return row > list.lo ? row : list.lo;
 }
 
-/* Finds, in rows from..list.hi-1, the first row with a Psi of at least `a` and the first with one
- * of at least `b`, a <= b. Scans one block; if it does not contain the second row, another search
- * finds that row. */
+/* Finds, in rows from..list.hi-1, the first row whose Psi is at least `a` and the first whose Psi
+ * is at least `b`, a <= b. Scans one block; if that block does not contain the second row, another
+ * search finds the row. */
 static rows scan(const compact *c, rows list, int64_t from, uint64_t a, uint64_t b);
 
 /* The rows of a list whose Psi is at least `a` and below `b`. */
@@ -331,8 +331,8 @@ INLINE int next_is_below(const compact *c, int64_t block, uint64_t b)
 }
 
 /* Advances from entry *io_r, whose Psi is v, to the first one with a Psi of at least `least`, or to
- * `stop`. Returns the Psi of that entry. As long as v stays below `least`, adds all gaps whose
- * classes were read at once; then single gaps. */
+ * `stop`. Returns the Psi of that entry. As long as v stays below `least`, adds up to four gaps at
+ * once, whose classes were read together; then single gaps. */
 INLINE uint64_t skip_below(gap_reader *g, uint64_t v, uint64_t least, int64_t *io_r, int64_t stop)
 {
     int64_t r = *io_r, low;

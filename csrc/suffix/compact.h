@@ -14,7 +14,7 @@
  * The rows of a symbol form its list, in which Psi increases. If rows lo..hi-1 are those that begin
  * with a sequence, the rows that begin with c and then this sequence are found by two searches in
  * the list of c, for 1 + lo and 1 + hi. Sequences are therefore searched from their last symbol to
- * their first. Psi also serves to read the text: the list that contains a row determines its
+ * their first. Psi is also used to read the text: the list that contains a row determines its
  * symbol, and Psi leads to the next symbol.
  *
  * The lists are concatenated and divided into blocks of 64 or 128 entries. Eight blocks form a bundle,
@@ -27,9 +27,9 @@
  *     gaps           | table (4 bits) | class | class | class | ...   ... | low bits | low bits | low bits |
  *                      compact_codes.h  of gap 1   2      3                  of gap 3   2          1
  *
- * Missing blocks of the last bundle are empty. A gap is the difference, modulo n + 1, from the
- * previous entry, even if that entry is in the previous list. Classes are read forward from the
- * start of a block, and low bits backward from its end.
+ * If the last bundle has fewer than eight blocks, the others are empty. A gap is the difference,
+ * modulo n + 1, from the previous entry, even if that entry is in the previous list. Classes are
+ * read forward from the start of a block, and low bits backward from its end.
  *
  * The file, little-endian, every section aligned to 8 bytes:
  *
@@ -294,7 +294,7 @@ typedef struct compact_query {
 /* compact_before for n queries. Their cache misses overlap. */
 void compact_before_many(const compact *c, compact_query *queries, int64_t n);
 
-/* Requests from disk the pages that compact_before_many will visit, so that it waits for all of
+/* Requests from disk the pages that compact_before_many will visit, so that it can wait for all of
  * them at once. */
 void compact_read_ahead(const compact *c, const compact_query *queries, int64_t n);
 

@@ -183,8 +183,8 @@ static void finish_bundles(compact_builder *b, uint8_t *out, int64_t *ret_bytes)
     for (; b->bundles_bytes % 8; b->bundles_bytes++) out[(*ret_bytes)++] = 0;
 }
 
-/* Called after the bundles have been written, whose size is not known earlier; the other sections
- * have sizes that follow from the footer. */
+/* Called after the bundles have been written, because their size is not known before; the sizes of
+ * the other sections follow from the footer. */
 static void lay_out_file(compact_builder *b)
 {
     uint64_t at = COMPACT_PREFIX_BYTES;

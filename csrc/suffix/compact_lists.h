@@ -15,9 +15,9 @@ static const char *BY_WIDTHS(count_symbols)(compact_builder *b, int64_t stop)
     return NULL;
 }
 
-/* The symbols before suffixes overwrite suffixes that have been read, and need no more space: entry
- * r of the symbols ends at byte (r + 1) * sizeof(SYMBOL), which is not beyond entry r of the
- * suffixes. Suffixes are in no particular order, so each symbol is a cache miss, which is
+/* The symbols before suffixes overwrite suffixes that have been read, and take no more space than
+ * these: entry r of the symbols ends at byte (r + 1) * sizeof(SYMBOL), which is not beyond entry r
+ * of the suffixes. Suffixes are in no particular order, so each symbol is a cache miss, which is
  * prefetched.
  *
  *     sa          7  2  5 │ 0  9 …         r = 3: position 0 has no symbol before it; first_row = 3

@@ -71,8 +71,8 @@ static int64_t after_zero(const compact *c, int64_t at, int k)
 
 /* The number of the sample of row r; -1 if the row has no sample. Before the bits of bucket b there
  * are b zeros, one for each earlier bucket, and a one for each earlier sample. So the position
- * after the b-th zero, less b, is the number of the bucket's first sample; `groups` gives it for
- * every 64th bucket, from which after_zero counts on. */
+ * after the b-th zero, minus b, is the number of the bucket's first sample. `groups` stores this
+ * number for every 64th bucket, and after_zero counts on from there. */
 static int64_t sample_at(const compact *c, int64_t r)
 {
     int64_t bucket = r >> c->locate_shift, group = bucket / COMPACT_GROUP;

@@ -9,8 +9,8 @@
  *       left      "the" ends with Q[0..2): the rows with "the" before      ──▶ hits, 1 byte into the token
  *
  * For every j at which the last token can begin, the rows that begin with Q[j..m) are extended to
- * the left by every piece that equals Q[k..j), for some k. Before each extension, the tokens that
- * end with Q[0..j) and are longer yield hits. Extensions that the text does not contain have no
+ * the left by every piece that equals Q[k..j), for some k. Before each extension, tokens that are
+ * longer than Q[0..j) and end with it yield hits. Extensions that the text does not contain have no
  * rows, so only the tokenizations of Q that occur are followed: usually one.
  *
  * Each row that is found begins with the first token of a hit. A row begins a document if Psi leads
@@ -31,8 +31,8 @@ typedef unitok_compact_shard compact_shard;
 enum { COST_NODE = 300, COST_BEFORE = 800, COST_BEFORE_MANY = 400, COST_PSI = 400, COST_RUN = 25 };
 
 /* If there are few rows, each is located, which replaces searches in the long lists of left tokens.
- * Locating a row takes as long as about this many searches; the second number is for pages that are
- * read from disk, because only searches wait for many pages at once. */
+ * Locating a row takes as long as about this many searches; the second number applies if pages are
+ * read from disk, where searches are faster because they wait for many pages at once. */
 enum { SEARCHES_PER_ROW = 96, DISK_SEARCHES_PER_ROW = 384 };
 
 /* A piece that equals Q[begin..j). The pieces for each j form a chain. */

@@ -57,9 +57,9 @@ static void put_run(text_search *t, interval in, int32_t back, int32_t skip)
     t->runs[t->n_runs++] = run;
 }
 
-/* Adds hits to the result. If every suffix of the interval is a hit, the interval is added as it
- * is. Otherwise suffixes are checked one by one, and those that pass are grouped into runs, which
- * take less memory than single hits. */
+/* Adds hits to the result. If every suffix of the interval is a hit, the complete interval is
+ * added. Otherwise suffixes are checked one by one, and those that pass are grouped into runs,
+ * which take less memory than single hits. */
 void text_emit(text_search *t, interval in, int32_t back, int32_t skip, int32_t n_tokens)
 {
     if (in.lo >= in.hi) return;

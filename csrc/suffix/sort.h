@@ -104,7 +104,7 @@ typedef struct sort_level {
     int64_t bitmap_bytes; /* the maximum size of its bitmap */
     int64_t m;            /* LMS suffixes */
     int64_t at, to;       /* progress of the pass: the next entry to read, and to write */
-    int64_t n_counted;    /* names that are in the buckets' counts */
+    int64_t n_counted;    /* names counted in the buckets so far */
     reduction names;
 } sort_level;
 
@@ -127,7 +127,7 @@ struct unitok_suffix {
     int32_t type;        /* type of the suffix at `at`: 1 S, 0 L */
     int32_t first_type;  /* the type of suffix 0 */
     int64_t at, to;      /* progress of the pass: the next entry to read, and the end of its run */
-    int64_t symbol, run; /* the symbol of that run, and which of its two runs it is */
+    int64_t symbol, run; /* the symbol of that run, and which of the symbol's two runs it is */
     uint64_t group;      /* the current group of equal substrings */
     int64_t m;           /* LMS suffixes */
     int64_t n_active;    /* entries that PASS_LEFT reads */
@@ -148,9 +148,9 @@ INLINE int bit_is_set(const uint64_t *bits, int64_t k)
     return (int)(bits[k >> 6] >> (k & 63) & 1);
 }
 
-/* Returns where a pass that reads entries at..end-1 upwards must stop in this step, and subtracts
- * the entries that it will read from the budget. Every pass is a loop that may stop at any entry
- * and resume there. */
+/* Returns where a pass that reads entries at..end-1 upwards must stop in this step. Reduces the
+ * budget by the number of entries that the pass will read. Every pass is a loop that may stop at
+ * any entry and resume there. */
 INLINE int64_t step_up(int64_t at, int64_t end, int64_t *budget)
 {
     int64_t n = end - at < *budget ? end - at : *budget;

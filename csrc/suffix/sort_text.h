@@ -181,9 +181,9 @@ static void SUFFIX(start_left)(struct unitok_suffix *s)
 
 static void SUFFIX(start_right)(struct unitok_suffix *s);
 
-/* Every entry induces the previous suffix, which is L. The suffix before that one decides whether
- * it is read in this pass or in the next, and selects one of its symbol's two buckets without a
- * branch. Position 0, the start of the text, ends a chain. */
+/* Every entry induces the previous suffix, which is L. The type of the suffix before that decides
+ * whether the induced entry is read in this pass or in the next, and thus selects one of its
+ * symbol's two buckets, without a branch. Position 0, the start of the text, ends a chain. */
 static void SUFFIX(left)(struct unitok_suffix *s, int64_t *budget)
 {
     const SYMBOL *text = s->text;

@@ -12,7 +12,8 @@
  *
  * The end of a run is found by doubling steps and then by binary search. The lengths of runs longer
  * than RUN are stored in `tight_runs`, so that every entry takes constant time: the first RUN + 1
- * places of such a run include a multiple of RUN, which is in no other run and so numbers the run.
+ * places of such a run include a multiple of RUN, which is in no other run and so identifies the
+ * run.
  *
  * The search requires runs without gaps, so entries stay in place after suffixes have been induced
  * from them, and a separate pass clears the S suffixes before they are induced again.

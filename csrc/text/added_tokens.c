@@ -256,7 +256,7 @@ static int is_used(const sections *s, uint8_t flags, int64_t begin, int64_t star
  * once: if few items contain a token, a block is searched once and not once for each of its items.
  * A token must not cross the end of its item, so the trie sees only the text of the item. `at`
  * stays at the end of the match itself, as in the reference, so a later match may begin before
- * `done`; it is then shortened. */
+ * `done`; that match is then shortened. */
 static void split_item(sections *s, int64_t begin, int64_t end)
 {
     const unitok_finder *f = s->f;

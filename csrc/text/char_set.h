@@ -19,7 +19,8 @@ typedef struct char_set {
     int32_t capacity;
 } char_set;
 
-/* Which code points char_set_combine keeps: bit is_in_a + 2 * is_in_b is set if it keeps those. */
+/* Which code points char_set_combine keeps: bit is_in_a + 2 * is_in_b is set if it keeps the code
+ * points with this membership. */
 enum {
     CHAR_SET_UNION = 0xE,
     CHAR_SET_INTERSECTION = 0x8,

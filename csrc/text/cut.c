@@ -196,10 +196,10 @@ static int build_planes(cut_table *t, int32_t flags)
 }
 
 /* Chooses the bytes before which an exact check is worth the time if plane 1 reports "joined":
- * those for which plane 1 is often wrong, and those with few windows in proportion to their pairs,
- * so that most characters are not joined there. If there is a pattern, other bytes have been chosen
- * already, and only bytes from first_byte on are considered here, because letters of alphabets are
- * usually joined. A wrong choice costs time but never changes an id. */
+ * bytes for which plane 1 is often wrong, and bytes with few windows in proportion to their pairs,
+ * because few characters are joined before these. If there is a pattern, other bytes have been
+ * chosen already, and only bytes from first_byte on are considered here, because letters of
+ * alphabets are usually joined. A wrong choice costs time but never changes an id. */
 static void build_look(cut_table *t, const int32_t n_windows[256], int first_byte)
 {
     for (int b = first_byte; b < 256; b++) {

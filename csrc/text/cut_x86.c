@@ -47,8 +47,8 @@ INLINE kinds_sse2 kinds_of_sse2(__m128i x, const __m128i own[N_KINDS],
     is[KIND_CONTROL] = _mm_cmplt_epi8(x, _mm_set1_epi8(' '));
     is[KIND_QUOTE] = _mm_cmpeq_epi8(x, _mm_set1_epi8('\''));
     is[KIND_HYPHEN] = _mm_cmpeq_epi8(x, _mm_set1_epi8('-'));
-    /* own[k] and before[k] hold the XOR with the value of KIND_OTHER, the kind of all bytes that
-     * match no other. */
+    /* own[k] and before[k] hold the values of kind k XOR those of KIND_OTHER, the kind of all bytes
+     * that match no other. */
     kinds_sse2 r = {own[KIND_OTHER], before[KIND_OTHER]};
     for (int k = KIND_OTHER + 1; k < N_KINDS; k++) {
         r.own = _mm_xor_si128(r.own, _mm_and_si128(is[k], own[k]));
@@ -152,8 +152,8 @@ INLINE uint64_t context_cuts_avx2(int flags, marks_before *before, const uint8_t
     return cuts & low_bits(n_bytes - i);
 }
 
-/* As in the scan for NEON, plane 0 decides between two ASCII bytes, and the exact check decides
- * everywhere else. */
+/* As in the scan for NEON, plane 0 determines whether two ASCII bytes are cut apart; next to other
+ * bytes, the exact check does. */
 TARGET("avx2,bmi,bmi2,popcnt")
 int64_t cut_scan_avx2(const cut_table *t, const uint8_t *text, int64_t n_bytes, uint16_t *cuts)
 {
@@ -227,9 +227,9 @@ INLINE int64_t write_positions_avx512(uint64_t bits, int64_t i, __m512i numbers,
     return count;
 }
 
-/* Returns which of up to 64 `candidates` are cuts, as their windows decide. Handles eight at a time
- * in lanes of 64 bits: selects their windows from text[i - 3 .. i + 68], hashes them, and looks up
- * the bits. */
+/* Returns which of up to 64 `candidates` are cuts, according to their windows. Handles eight at a
+ * time in lanes of 64 bits: selects their windows from text[i - 3 .. i + 68], hashes them, and
+ * looks up the bits. */
 TARGET(AVX512)
 INLINE uint64_t window_cuts_avx512(const cut_table *t, const uint8_t *text, int64_t i,
                                    __m512i numbers, uint64_t candidates)

@@ -5,9 +5,9 @@
  *     text      i n g Ġ t …     the sides; the result of a merge is its two sides together
  *     bounds    0   2 3 5 6 …   merge k is text[bounds[2k]..bounds[2k + 2]), divided at bounds[2k + 1]
  *
- * Unusual lists are left to Python, which reads the list again and reports any error. Such a list
- * contains a merge that does not have exactly one space, a lone surrogate, a comment, or invalid
- * UTF-8. */
+ * Unusual lists are left to Python, which reads the list again and reports any error. A list is
+ * unusual if it contains a lone surrogate, a comment, invalid UTF-8, or a merge without exactly one
+ * space. */
 
 #include "ground/error.h"
 #include "structures/string_table.h"

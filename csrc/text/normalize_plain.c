@@ -1,6 +1,6 @@
 /* normalize_plain.c - the fast path of normalization: its tables and the portable version
  *
- *     kinds[byte]     what the first byte tells about a character (normalize_plain.h)
+ *     kinds[byte]     what the first byte says about a character (normalize_plain.h)
  *     look_at_block   64 bytes → masks of the bytes to look up, and of spaces
  *     RUN_PLAIN       the loop around it, the same for every instruction set
  *
@@ -21,10 +21,10 @@ INLINE uint64_t mask_8(uint64_t word, int shift)
     return ((word & HIGH_BITS) >> 7) * 0x0102040810204080 >> 56 << shift;
 }
 
-/* Adds the masks of eight bytes, whose first is bit k. The tests for leads and continuation bytes
- * use the high bits of the word shifted by one to three: bit 7 of a byte is set in `two` if bits 7
- * and 6 are set, in `three` if bit 5 is set as well, and in `three & word << 3` if bit 4 is set
- * too. Bits that are shifted in from the byte below reach bit 2 at most. */
+/* Adds the masks of eight bytes; the first byte is bit k. The tests for leads and continuation
+ * bytes use the high bits of the word shifted by one to three: bit 7 of a byte is set in `two` if
+ * bits 7 and 6 are set, in `three` if bit 5 is set as well, and in `three & word << 3` if bit 4 is
+ * set too. Bits that are shifted in from the byte below reach bit 2 at most. */
 INLINE void look_at_word(const plain_tables *t, const uint8_t *p, int k, masks *m, high_masks *h)
 {
     const uint8_t *kinds = t->kinds;
@@ -81,7 +81,7 @@ plain_normalize plain_normalize_for(int32_t cpu)
 
 /* ------------------------------------------------------------------------------ The tables ---- */
 
-/* Returns whether all of `count` characters from `first` on have class 0 or MORE. */
+/* Returns whether all `count` characters from `first` on have class 0 or MORE. */
 static int are_calm(const unitok_normalizer *n, int first, int count)
 {
     uint8_t classes = 0;
@@ -104,8 +104,8 @@ static void find_spaces(unitok_normalizer *n)
 
 /* Whether the first byte of a character is not enough to tell that it is plain: see plain_tables.
  * The lead of a two-byte character stands for 64 characters and that of a three-byte character for
- * 4,096; a lead is plain only if all its characters are. Leads of four bytes are always LOOK; such
- * characters are rare. */
+ * 4,096; a lead is plain only if all its characters are. Leads of four-byte characters are always
+ * LOOK, because such characters are rare. */
 static int needs_look(const unitok_normalizer *n, int byte)
 {
     if (byte == ' ' && n->plain.kinds[byte] & BYTE_SPACE) return 0;

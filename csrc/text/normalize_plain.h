@@ -12,9 +12,10 @@ enum { BYTE_SPACE = 0x40, BYTE_LOOK = 0x80 };
 
 /* What is known about a character from its first byte, in terms of the classes of normalize.h:
  *
- *     0       all characters that begin with this byte have class 0 or MORE, except that an ASCII character may be SECOND
- *             after another ASCII character, which is then LOOK. So of the first two characters of a longer item, at least
- *             one is LOOK. Every STOP and BECOMES is LOOK, too. Continuation bytes are 0
+ *     0       all characters that begin with this byte have class 0 or MORE. An ASCII character may also be SECOND
+ *             if it is the second character only of items that begin with an ASCII character, which is then LOOK.
+ *             So at least one of the first two characters of a longer item is LOOK. Every STOP and BECOMES is LOOK,
+ *             too. Continuation bytes are 0
  *     LOOK    classes[] decides
  *     SPACE   only if repeated spaces are removed: the character becomes a space, and it neither begins a longer item nor
  *             is the second character of one. It is also LOOK, unless it is the space itself
@@ -54,7 +55,7 @@ plain_run plain_normalize_avx2(const unitok_normalizer *n, const uint8_t *text, 
 plain_run plain_normalize_neon(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes,
                                int is_after_space, uint8_t *out, int64_t room);
 
-/* Fills n->plain and the rest of n->classes, after all keys and symbols have been processed. By then,
- * LOOK must be set in n->plain.kinds for each ASCII character that is the first of two ASCII
- * characters at the beginning of a key or symbol, or the second after a non-ASCII one. */
+/* Fills n->plain and the rest of n->classes, after all keys and symbols have been processed. By
+ * then, LOOK must be set in n->plain.kinds for each ASCII character that is the first of two ASCII
+ * characters at the beginning of a key or symbol, or the second character after a non-ASCII one. */
 void plain_build(unitok_normalizer *n);

@@ -31,9 +31,9 @@ int pattern_check_nonempty(pattern_build *b, const pattern_automaton *a)
     return 1;
 }
 
-/* The smallest solution of: a state can fail if the text may end there without a match, or if a
- * silent cell leads to a state that can fail. Most cells lead to a state with a higher number, so
- * going backwards settles nearly all states in one round. */
+/* Finds the states that can fail: those in which the text may end without a match, and those from
+ * which a silent cell leads to a state that can fail. Most cells lead to a state with a higher
+ * number, so going backwards settles nearly all states in one round. */
 int pattern_find_failing(pattern_build *b, const pattern_automaton *a, uint8_t *can_fail)
 {
     memset(can_fail, 0, (size_t)a->n_states);
