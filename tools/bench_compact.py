@@ -94,7 +94,7 @@ def _text_bytes(index: Index) -> int:
 
 
 def measure_build(bench: Bench, report: Report, index: Index, folder: Path) -> None:
-    """Measure the time to sort and compress on one thread, without that of an empty run, and the peak memory."""
+    """Measure the time to sort and compress on one thread, minus the startup time, and the peak memory."""
     argv = [*command(), "index", str(folder / "ids"), "--threads", "1", "--overwrite", "--max-memory", "64G", "-o"]
     for what, options in KINDS.items():
         used = [usage([*argv, str(folder / "built"), *options]) for _ in range(bench.n)]
@@ -120,8 +120,8 @@ def measure_sort(bench: Bench, report: Report, index: Index) -> None:
 
 
 def measure_disk(report: Report, index: Index, texts: list[bytes]) -> None:
-    """Time counts and pages of hits with their contexts. Before each, all pages of the index and of the token files are
-    removed from memory; the tables built when the index was opened remain."""
+    """Measure how long it takes to count hits and to fetch a page of hits with their contexts. Before each call, the
+    index and the token files are evicted from memory; the tables built when the index was opened remain."""
     mapped = mappings({index.folder, *(array.path.parent for array in index.arrays)})
 
     def page(text: bytes) -> list[object]:
@@ -145,7 +145,8 @@ def measure_disk(report: Report, index: Index, texts: list[bytes]) -> None:
 def _from_disk(
     mapped: list[Mapping], call: Callable[[bytes], object], text: bytes
 ) -> tuple[float, float, float, float]:
-    """The ms of a call that reads from disk, its processor time, its ms in memory, and the number of pages read."""
+    """The duration of a call that reads from disk, its CPU time and the duration of the same call in memory, all in ms,
+    and the number of pages read."""
     expected = call(text)
     evict(mapped)
     if pages_in_memory(mapped):
@@ -168,7 +169,7 @@ def _from_disk(
 def compact(bench: Bench, part: str, tokens: float, given: Path | None) -> Report:
     """Measure the size, the queries and the construction of compact indexes. The model is unitok-v1.
 
-    size     bits per token with --count-only and complete, of all corpora and of each
+    size     bits per token of --count-only and of complete indexes, for all corpora together and for each one
     queries  counts of phrases of 1 to 6 words, one by one and 1,000 in a batch; locating hits; reading text
     build    `pyunitok index` on one thread
     sort     suffix arrays of uint32 and of uint16 ids

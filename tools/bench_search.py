@@ -28,7 +28,7 @@ from pyunitok.index.opened import Index
 MODELS = ("rwkv-world", "spm/llama2.model", "spm/t5_base.model", "bytepiece/bytepiece.plus.40k.model")
 PARTS = ("exact", "latency", "peer", "page")
 EXACT_BYTES, N_EXACT, N_LATENCY, N_PEER, N_PAGE = 20_000_000, 10_000, 6000, 2000, 50
-N_REGEX = 20  # queries per model that a regular expression also counts, which takes a second each
+N_REGEX = 20  # queries per model that are also counted with a regular expression; each takes a second
 PEER_BYTES, TOKEN_BYTES = 24_000_000, 3
 MAX_WORK = 1 << 50
 MEDIAN_TARGET, P99_TARGET, PAGE_TARGET = 100e-6, 3e-3, 150e-3
@@ -239,7 +239,7 @@ def search(bench: Bench, parts: tuple[str, ...], tokens: float, megabytes: int) 
     """Search suffix arrays: exact counts, their latency, infini-gram, and the page.
 
     exact    random substrings of 1 to 64 bytes, counted in the index and in the decoded text
-    latency  phrases of 1 to 6 words of the English corpora, in tokens of all corpora; one core
+    latency  phrases of 1 to 6 words from the English corpora, counted in an index of all corpora, on one core
     peer     sequences of 1 to 7 tokens, one per call and in a batch, over the same tokens
     page     `pyunitok serve` in chromium, from Enter to the first frame that shows the count
     """

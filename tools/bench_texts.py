@@ -19,7 +19,8 @@ CONSONANTS = "".join(sorted(set(string.ascii_lowercase) - set(VOWELS)))
 
 
 def names(bench: Bench, defaults: Iterable[str] | None = None) -> list[str]:
-    """The names in --corpora. By default: the defaults that exist, or all corpora, or the sample if there are none."""
+    """The names in --corpora. Without it, the `defaults` that exist, or all corpora if that is None; the sample if none
+    exist."""
     folder = bench.shared / "data" / "corpora"
     found = sorted(path.name.removesuffix(".txt.zst") for path in folder.glob("*.txt.zst"))
     if bench.corpora is None:

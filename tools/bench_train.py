@@ -92,7 +92,7 @@ def train_command(bench: Bench, part: str, max_memory: int, kinds: tuple[str, ..
     pattern   BPE with GPT-2's pattern compared with tokenizers' BpeTrainer; the merges must be identical. Texts shorter
               than --megabytes are repeated
     """
-    compileall.compile_dir(ROOT / "pyunitok", quiet=1)  # as the installed peers have it
+    compileall.compile_dir(ROOT / "pyunitok", quiet=1)  # the installed peers are compiled too
     report, n_bytes = bench.report(f"train --part {part}: {vocab_size} pieces"), megabytes * 1_000_000
     with bench.folder(n_bytes) as folder:
         if part in ("counting", "threads", "memory"):
@@ -211,7 +211,7 @@ BYTES_BPE: dict[str, Any] = {
     "normalization_rule_name": "identity", "add_dummy_prefix": False, "remove_extra_whitespaces": False,
     "allow_whitespace_only_pieces": True, "max_sentence_length": 1 << 24, "bos_id": -1, "eos_id": -1,
 }  # fmt: skip
-# The defaults of sentencepiece, and the rules of `longest`, which allows longer pieces, and pieces of several scripts.
+# The defaults of sentencepiece, and the rules of `longest`, which allow longer pieces and pieces of several scripts.
 RULES: dict[str, dict[str, Any]] = {
     "default": {},
     "free": {"split_by_unicode_script": False, "split_by_number": False, "max_sentencepiece_length": 32},

@@ -65,7 +65,7 @@ NOT_SANITIZED = [
     "unigram", "upload", "verify", "vocab", "vocab_prose", "wide_ids", "word_sequences", "workers", "writers",
     "zst",
 ]
-# Together, these use every dependency, and most of the functions of dependencies that the package calls.
+# Together, these use every dependency, and most of the functions that the package calls in them.
 QUICK = ["cli", "jsonl", "manifest", "metadata", "parquet", "remote", "sentencepiece_model", "stats", "tokens", "zst"]
 # These check that an installed wheel works; check_files checks that no file is missing from the wheel.
 INSTALLED = [

@@ -42,9 +42,10 @@ ROOMS = [
     ["_lib"],
 ]
 # Functions may import these, because not every installation has them or their dependencies. Two are always installed
-# but slow to import: tqdm takes a tenth of a short run, because it searches all distributions for itself, and is used
-# only on terminals; protobuf takes 10 ms and is used only for SentencePiece models. Everything else is imported at the
-# top of a module, except for the lazy names of pyunitok/__init__.py and the table of commands in cli/.
+# but slow to import. tqdm takes a tenth of a short run, because it scans the installed distributions to find its own
+# version; it is used only on terminals. protobuf takes 10 ms and is used only for SentencePiece models. Everything else
+# is imported at the top of a module, except for the lazy names of pyunitok/__init__.py and the table of commands in
+# cli/.
 OPTIONAL = (
     "bz2", "datatrove", "emoji", "fcntl", "fsspec", "google.protobuf", "huggingface_hub", "kaomoji_dataset", "lzma",
     "matplotlib",
@@ -55,7 +56,7 @@ IMITATED = {("bytepiece", "Tokenizer"), ("bytepiece", "Trainer")}
 RANK = {name: len(ROOMS) - k for k, names in enumerate(ROOMS) for name in names}
 # (importer, imported): the reason.
 EXCEPTIONS: dict[tuple[str, str], str] = {
-    ("errors", "disk.url"): "no message shows the secrets of a URL, and one module defines them",
+    ("errors", "disk.url"): "error messages must hide the secrets in a URL, and disk.url defines what is secret",
 }
 
 
@@ -207,7 +208,7 @@ def library_uses() -> Iterator[str]:
 
 
 def private_uses() -> Iterator[str]:
-    """Uses of private attributes that are defined only in different folders. The methods of named tuples are public."""
+    """Uses of private attributes that are defined only in other folders. The methods of named tuples are public."""
     uses, rooms = [], defaultdict(set)
     for where, tree in modules():
         for node in ast.walk(tree):

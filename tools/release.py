@@ -3,7 +3,7 @@
     python tools/release.py build OUT      build both into the folder OUT
     python tools/release.py sbom WHEEL     add the list of bundled data to a wheel (PEP 770)
 
-Builds of the same commit are byte-identical: all times in the files are that of the commit, or SOURCE_DATE_EPOCH.
+Builds of the same commit are byte-identical: every time in the files is that of the commit, or SOURCE_DATE_EPOCH.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 r"""Writes csrc/text/unicode_table.h: the properties of Unicode 16 that pre-tokenizer patterns name.
 
     python tools/unicode_table.py          write it
-    python tools/unicode_table.py --check  exit 1 if the file differs from what the installed packages give
+    python tools/unicode_table.py --check  exit 1 if the file differs from the data of the installed packages
 
 General categories come from the PyPI package unicodedata2 16.0, scripts from the regular expressions of tokenizers
 0.23.3, and the characters of its Punctuation pre-tokenizer, which have a separate table, from that pre-tokenizer.

@@ -50,8 +50,8 @@ int automaton_fits(const automaton_source *from, int restarts)
 
 INLINE uint32_t unit_base_of(uint64_t unit) { return (uint32_t)unit >> BASE_SHIFT; }
 
-/* A missing piece has length 256, so its sum is read from a position stored long ago. Reading a sum
- * that was just stored would stall for longer than the rest of the position takes. */
+/* A missing piece has length 256, so the sum before it is one that was stored long ago. Reading a
+ * sum that was just stored would stall for longer than all other work at the position takes. */
 static uint32_t packed_piece(const automaton_source *from, uint32_t value)
 {
     if (!value) return 0;
@@ -194,9 +194,9 @@ INLINE lane lane_begin(int64_t at) { return (lane){(uint64_t)at, TRIE_ROOT_BASE}
  *     lane w                                 ..|----------|
  *
  * A state is a suffix of at most max_piece_bytes, so a lane is correct from the start of its
- * quarter on. It leaves the early stretch within two steps per byte. The previous lane must reach
- * that stretch later, to overwrite the wrong states; so a quarter must be longer than three times
- * the stretch.
+ * quarter on. A lane leaves its early stretch within two steps per byte. The previous lane must
+ * reach that stretch later, to overwrite the wrong states; so a quarter must be longer than three
+ * times the stretch.
  *
  * The inner loop has no checks: n_left steps advance no lane by more than n_left bytes. The
  * tables are copied to a local variable, so that their addresses stay in registers while the
@@ -280,9 +280,9 @@ INLINE uint32_t best_end(const automaton_ends *ends, const double *sum_at, doubl
 #endif
 
 /* The sum of each position is final once it is reached, since all pieces that end there begin
- * before it. No piece crosses a cut, so candidates begin at `begin` or later. Only the missing
- * pieces of a record cause a read of an earlier sum, 256 positions back; any finite sum works,
- * because their score is -INFINITY.
+ * before it. No piece crosses a cut, so candidates begin at `begin` or later. An earlier sum is
+ * read only for the missing pieces of a record, 256 positions back; any finite sum works there,
+ * because the score of a missing piece is -INFINITY.
  *
  * The sum of the previous position stays in a register for the piece of one byte; loading a sum
  * that was just stored would cost more than the comparison. */

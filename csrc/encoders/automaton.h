@@ -10,9 +10,9 @@
  *     state      o  of  of_  _t  _th _the     "SP the", "the", "he", "e"
  *                                   └─ no child for the next byte? Then its longest suffix, "the", is tried
  *
- * A step computes both outcomes and selects one without a branch. Four positions of the text are
- * interleaved, as in lanes.h. Each walk can begin anywhere: after as many bytes as the longest
- * piece contains, the state no longer depends on where it began.
+ * A step computes both outcomes and selects one without a branch. Four walks through different
+ * parts of the text are interleaved, as in lanes.h. A walk can begin anywhere: after as many bytes
+ * as the longest piece contains, the state no longer depends on where the walk began.
  *
  * The best path is then found from left to right in the reference's own arithmetic. At each byte,
  * it takes the piece with the best sum among the pieces that end there; ties go to the first. The
@@ -38,7 +38,7 @@
 #define AUTOMATON_ENDS 5
 
 /* Chooses between automaton and memo. The automaton takes the same time for any text. The memo is
- * faster if it holds most segments, which is unlikely for segments longer than
+ * faster if it holds most segments, which is unlikely if segments are longer than
  * AUTOMATON_LONG_SEGMENT on average. The segments of one window of AUTOMATON_WINDOW_BYTES decide
  * for the next window. If the choice were made for each chunk, the memo would see only some of the
  * chunks and hold fewer of their segments. */

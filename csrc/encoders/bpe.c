@@ -92,9 +92,9 @@ typedef struct finder {
  * pairs.
  *
  * The reference records how an unused piece can be made whenever it looks up a pair that can merge,
- * even if the pair then does not merge. So this must be called for the same pairs in the same
- * order. `try_dense` is a hint that both are likely characters; it never changes the result.
- * m->rest holds the pairs that occur only with dropout (bpe_tables.h). */
+ * even if the pair then does not merge. So this must be called for the same pairs as in the
+ * reference, in the same order. `try_dense` is a hint that both symbols are probably characters; it
+ * never changes the result. m->rest holds the pairs that occur only with dropout (bpe_tables.h). */
 INLINE uint32_t look_up(finder f, uint32_t left, uint32_t right, int try_dense)
 {
     const bpe *m = f.m;

@@ -68,10 +68,10 @@ int64_t bpe_memory_bytes(const bpe *m);
 
 /* Properties of a model that decide how the caller cuts texts into segments. */
 enum bpe_traits {
-    /* The model cannot be cut, because distant text affects the result. In a SentencePiece model,
-     * an unused piece can be made in two ways, and the last one seen counts. In a Hugging Face
-     * model, one of these holds: a merge involves unknown characters or bytes; unknown characters
-     * are dropped or swap places with bytes; or BPE_IGNORE_MERGES is set and some piece is not the
+    /* Texts cannot be cut, because distant text affects the result. In a SentencePiece model, an
+     * unused piece can be made in two ways, and the last one seen counts. In a Hugging Face model,
+     * one of these holds: a merge involves unknown characters or bytes; unknown characters are
+     * dropped or swap places with bytes; or BPE_IGNORE_MERGES is set and some piece is not the
      * result of merging its own text. A segment is then the complete text (SentencePiece) or a
      * complete word of the pre-tokenizer (Hugging Face). */
     BPE_WHOLE = 1

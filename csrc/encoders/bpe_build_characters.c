@@ -14,8 +14,8 @@
  * complete character, so they come first. All other merges therefore take place in the same order.
  *
  * y is any symbol that does not begin with a continuation byte. x often matters: many vocabularies
- * join a space to a lead byte. So for each character, a set contains the last bytes of such x:
- * after these, the character must be merged from its bytes (bpe_tables.h). */
+ * join a space to a lead byte. So each character has a set of the last bytes of such symbols x:
+ * after one of these bytes, the character must be merged from its bytes (bpe_tables.h). */
 
 #include "encoders/bpe_build.h"
 
@@ -86,8 +86,8 @@ static int add_before(const neighbours *near, uint32_t symbol, uint32_t rank, ui
 /* Returns the entry of the character with these bytes, or 0 if they do not always merge into it.
  * The bytes are merged as if they were the complete text, and each merge is compared with those
  * that the neighbours offer at that moment. If the last symbol can merge with its right neighbour
- * at this rank or a better one, the result is 0. Whether the first symbol can do so depends on the
- * byte before the character, which is recorded. There are at most three symbols, so moving the last
+ * at this rank or a better one, the result is 0. The first symbol can merge with its left neighbour
+ * only after certain bytes, which are recorded. There are at most three symbols, so moving the last
  * one closes the gap. */
 static uint64_t merge_bytes(const bpe *m, const neighbours *near, const uint8_t *bytes, int n)
 {

@@ -225,8 +225,8 @@ static int find_direct(bpe *m, const unitok_spec *spec, uint8_t *met, uint8_t *i
 }
 
 /* Builds the tables derived from all pieces and pairs. With BPE_WHOLE, the pairs are not divided
- * between two tables, since encoding only the pieces does not look up every pair that texts
- * contain. */
+ * between two tables, since encoding the pieces alone does not look up every pair that can merge in
+ * a text. */
 int bpe_build_tables(bpe_builder *b)
 {
     bpe *m = b->m;

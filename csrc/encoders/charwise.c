@@ -22,7 +22,7 @@
 /* The table is built only if at least one piece in LEAST_SHARE joins characters of three bytes,
  * since other models are faster with the memo. */
 #define LEAST_SHARE 8    /* one piece in 8 must join characters of three bytes */
-#define SLOTS_PER_NODE 8 /* the maximum; real vocabularies need fewer than 2 */
+#define SLOTS_PER_NODE 8 /* at most; real vocabularies need fewer than 2 */
 
 /* -------------------------------------------------------------------------------- Building ---- */
 

@@ -16,8 +16,8 @@
  * this one. A node without children has base 0.
  *
  * From every character, three steps are taken without a branch: a mismatch leads to node 0, whose
- * score never wins. From only about one character in ten does a walk continue beyond that. The sums
- * of the next three positions stay in registers; later ones are in cells:
+ * score never wins. Only about one walk in ten continues beyond that. The sums of the next three
+ * positions stay in registers; later ones are in cells:
  *
  *     cells      here   +1     +2     +3     +4 ...
  *     sums       sum    near   next   far    in memory, until `far` reaches them
@@ -106,7 +106,7 @@ INLINE int charwise_is_for(const uint8_t *text, int64_t n_bytes)
 }
 
 /* Whether this walk is faster than the memo for such a text with n_cuts cuts. The walk is slower if
- * segments are so short that they recur. After it returns 1, the next CHARWISE_TURN_BYTES of text
+ * segments are so short that they recur. After a result of 1, the next CHARWISE_TURN_BYTES of text
  * for which charwise_is_for holds need no scan for cuts. */
 INLINE int charwise_is_next(charwise_work *work, const uint8_t *text, int64_t n_bytes,
                             int64_t n_cuts)

@@ -289,9 +289,10 @@ static void join(const endings_node *nodes, uint32_t state, const uint8_t *text,
 /* Follows n_lanes parts in turn, then joins them. n_left steps cannot move any lane past the end of
  * its part, so the inner loop needs no check. Lanes that finish are removed.
  *
- * A lane first follows the last bytes of the previous part and may write wrong places there.
- * It leaves that stretch within three steps per byte, since a suffix shortens the state and takes
- * two steps. The previous lane takes more steps to get there, and so overwrites those places. */
+ * A lane first follows the last bytes of the previous part and may write wrong places there. It
+ * leaves that stretch within three steps per byte, since each move to a suffix takes two steps and
+ * shortens the state. The previous lane needs more steps to get there, so it overwrites the wrong
+ * places later. */
 static NOINLINE void follow_together(const endings *a, uint32_t state, const uint8_t *text,
                                      int64_t n_bytes, int n_lanes, endings_place *places)
 {

@@ -110,8 +110,8 @@ INLINE int32_t walk_alone(const uint64_t *units, const uint16_t *symbols, int64_
 
 /* Writes the ids of the bytes of a character that is not a piece, and returns the new end of the
  * ids. `next` is the symbol after it. Two of its bytes together can be a piece; all three cannot,
- * as the character is not a piece. A stray continuation byte after it could extend the piece of its
- * last bytes (rule 3), so the span is then encoded by bytes. */
+ * as the character is not a piece. A stray continuation byte after the character could extend the
+ * token of its last bytes (rule 3), so the span is then encoded by bytes. */
 static NOINLINE uint16_t *put_bytes(const trie *t, uint16_t symbol, uint16_t next, uint16_t *ids,
                                     lanes_work *work)
 {
@@ -163,7 +163,7 @@ static int64_t encode_by_bytes(const lanes *l, const uint8_t *text, int64_t n_by
 
 /* 1. Read a span as symbols. It ends between symbols, and the symbol after it shows whether a stray
  * continuation byte follows.
- * 2. Walk its eight parts in turn.
+ * 2. Walk its eight parts, interleaved.
  * 3. Join the parts: `at` is the end of the tokens written so far, always a true token boundary.
  * Walk alone until `at` is a token boundary of the part too, then copy the rest of the part's
  * tokens.

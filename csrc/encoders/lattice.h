@@ -43,7 +43,7 @@ typedef struct lattice_edge {
 } lattice_edge;
 
 /* Writes the edges that leave position `at` < n_bytes to edges[0..result-1], at least one. `edges`
- * has space for max_edge_bytes. */
+ * has space for max_edge_bytes edges. */
 int64_t lattice_edges(const lattice_model *model, const uint8_t *text, int64_t n_bytes, int64_t at,
                       lattice_edge *edges);
 

@@ -43,8 +43,8 @@ static int32_t sort_reversed(const uint8_t *pieces, const uint32_t *offsets, int
     return status;
 }
 
-/* A node is assigned its own piece or, if no piece ends there, the longest piece of its suffixes,
- * which are shorter and therefore complete. */
+/* A node is assigned the piece that ends there or, if there is none, the piece of its longest
+ * suffix. Suffixes are shorter, so theirs have already been assigned. */
 static int put_links(void *context, const suffix_link *link)
 {
     long_pieces *p = context;
@@ -78,8 +78,8 @@ static int32_t fill_tables(long_pieces *p, const sorted_pieces *sorted, unitok_e
     return UNITOK_OK;
 }
 
-/* The double array gives its values to the sorted, reversed pieces: value k + 1 is the k-th of
- * them, and ids[k] its id. */
+/* The values in the double array number the sorted, reversed pieces: value k + 1 stands for piece
+ * k, whose id is ids[k]. */
 int32_t long_pieces_new(const uint8_t *pieces, const uint32_t *offsets, int64_t n_ids,
                         long_pieces **ret, unitok_error *error)
 {

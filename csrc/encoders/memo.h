@@ -4,9 +4,9 @@
  * tables. In the first, a segment of up to 15 bytes is its own key: the bytes, zero-padded, and
  * their number in byte 15. The second stores segments of up to 31 bytes in the same way. A lookup
  * compares the complete key, so a hit is exact. Each segment has one slot, and a new segment
- * replaces the old one; two-way sets, whose entries are both compared, were measured and are
- * slower. Only short entries of models with a pattern move to the other entry of their cache line,
- * which is searched after a miss (model/segments.h).
+ * replaces the old one; two-way sets, in which both entries are compared, were slower in
+ * measurements. Only in models with a pattern does a replaced short entry move to the other entry
+ * of its cache line, which is searched after a miss (model/segments.h).
  *
  *     short entry    | 15 bytes of segment .......... n | 7 ids of 16 bits, or 3 of 32 bits .......... word |
  *     long entry     | 31 bytes of segment ........................................ n |

@@ -310,9 +310,9 @@ static int add_best(const nbest *s, const lattice_model *m, lattice_paths *ret)
 
 /* Runs the search, after build and, with noise, sum_paths. The scores of random paths are their
  * priorities. The limits at which the Viterbi path is returned apply only to the n best: for a
- * random path, the search needs one hypothesis for each edge at each of its tokens. It remains
- * exact after a reduction, because each of the n + 1 best paths extends one of the n + 1 best
- * hypotheses. */
+ * random path, the search needs one hypothesis for each edge at each of its tokens. The search
+ * remains exact after a reduction, because each of the n + 1 best paths extends one of the n + 1
+ * best hypotheses. */
 static int search(nbest *s, const lattice_model *m, int64_t n, noise *random, lattice_paths *ret)
 {
     int64_t n_least = n * 10 < MIN_AGENDA ? n * 10 : MIN_AGENDA, n_total = 1,

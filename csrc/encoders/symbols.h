@@ -10,7 +10,8 @@
  *             symbol   | n_bytes  | bytes             (0: free)
  *     user    a double array of the user-defined symbols; user_leads[byte] = 1 if one begins with the byte
  *
- * Symbols are below SYMBOLS_MAX, so that one fits a slot and, with 1 added, a unit of the trie. */
+ * Symbols are below SYMBOLS_MAX, so that a symbol fits in a slot and, with 1 added, in a unit of
+ * the trie. */
 #pragma once
 
 #include "encoders/token.h"

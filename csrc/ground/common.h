@@ -15,8 +15,8 @@
 #error "unitok supports little-endian processors only"
 #endif
 
-/* LIKELY and UNLIKELY keep jumps out of the usual path. INLINE forces the compiler: many functions
- * have a parameter that selects a variant, and only inlining removes the branches on it. NOINLINE
+/* LIKELY and UNLIKELY keep jumps out of the usual path. INLINE forces inlining: many functions have
+ * a parameter that selects a variant, and only inlining removes the branches that test it. NOINLINE
  * keeps rare code out of hot loops. PREFETCH starts to load a cache line that is needed later. */
 #if defined(__GNUC__) || defined(__clang__)
 #define LIKELY(x) __builtin_expect(!!(x), 1)

@@ -135,9 +135,10 @@ int pair_counter_place(pair_counter *counter, const bpe_state *state, int64_t wo
     return walk(counter, state, work, place_met);
 }
 
-/* Adds up a pair of counter `first`, unless an earlier counter contains it too and has added it up
- * already, and keeps the pair if it is frequent enough. Returns 0 if allocation fails. The other
- * tables are read at nearly the same fraction of their size, so these reads are sequential too. */
+/* Adds up the counts of a pair in counter `first` and in all later ones, and keeps the pair if it
+ * is frequent enough. Does nothing if an earlier counter contains the pair, whose counts have then
+ * been added up already. Returns 0 if allocation fails. The other tables are read at nearly the
+ * same fraction of their size, so these reads are sequential too. */
 static int keep_pair(pair_counter *counters, int first, int n, const counted_pair *p,
                      bpe_state *state)
 {

@@ -46,7 +46,7 @@ typedef struct cell {
     int32_t exponent; /* alpha is this number times 2^(-256 exponent) */
 } cell;
 
-/* Multiplies alpha by SCALE at positions at - window..at, which are all that later positions still
+/* Multiplies alpha by SCALE at positions at - window..at, the only ones that later positions will
  * read. Does nothing and returns 0 if one of them is already so large that the small ones are
  * negligible. Only positions within the length of the longest piece are read again, so only these
  * must have one common scale. */

@@ -1,9 +1,9 @@
 /* rules.c - tests pieces and borders against the rules of rules.h
  *
- * rules_allow decides about a piece, and rules_cut about the border between two characters of a
- * text. They must agree: if rules_cut finds a border, no piece that rules_allow accepts may cross
- * it, or units would lose pieces. The reverse is not required: a missed border only makes units
- * longer. */
+ * rules_allow checks whether a string may be a piece, and rules_cut whether a text may be cut
+ * between two characters. They must agree: if rules_cut finds a border, no piece that rules_allow
+ * accepts may cross it, or units would lose pieces. The reverse is not required: a missed border
+ * only makes units longer. */
 
 #include "train/rules.h"
 

@@ -1,4 +1,4 @@
-"""Makes the answers about fields of documents, as JSON objects, for the command and the page.
+"""Builds the JSON answers to queries that use document fields, for the command and the web page.
 
 A query is text or, if `words` is given, a query about words.
 """

@@ -77,7 +77,7 @@ class Counter:
             return sum(map(len, texts)) / len(ids)
         valid = [text.decode("utf-8", "replace") for text in texts]
         n_bytes, n_ids = sum(len(text.encode()) for text in valid), 0
-        for at in range(0, len(valid), BATCH):  # because the encodings take a hundred bytes per token
+        for at in range(0, len(valid), BATCH):  # in batches, because encodings take a hundred bytes per token
             encodings = self._other.encode_batch_fast(valid[at : at + BATCH], add_special_tokens=False)
             n_ids += sum(map(len, encodings))
         return n_bytes / n_ids

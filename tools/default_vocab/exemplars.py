@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import Any
 
 TABLE = Path(__file__).with_name("exemplars.tsv")
-MIN_WRITERS = 1_000_000  # of a script; of a language, for its punctuation and its letters of scripts in LARGE
-MIN_LETTER_WRITERS = 100_000  # of a language, for all its other letters
+MIN_WRITERS = 1_000_000  # for a script; for a language's punctuation and for its letters in LARGE scripts
+MIN_LETTER_WRITERS = 100_000  # for a language's letters in all other scripts
 LARGE = {"Ethi"}  # syllabaries with rare signs
 OFFICIAL = {"Cans", "Cher"}
 BY_FREQUENCY = {"Hans", "Hant", "Kore", "Yiii"}

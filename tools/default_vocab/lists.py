@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 WHOLE = {"emoji", "kaomoji", "traditional", "variants"}  # kinds whose documents are never truncated
-MAX_WORDS = 300_000  # per list; all others occur less than once in 10 million words
+MAX_WORDS = 300_000  # kept per list; the words left out occur less than once in 10 million words
 _LETTER = re.compile(r"[^\W\d_]")
 
 

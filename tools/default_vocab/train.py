@@ -25,7 +25,7 @@ from pyunitok.vocab.vocabulary import Vocabulary
 NAME = "unitok-v1"
 EOD = "<|endoftext|>"  # id 0; no text encodes to it
 N_IDS = 65_280  # infini-gram's scan would treat ids from 0xFF00 on as separators
-# Words and numbers are closed: then every word ends at a cut, and encoding takes half the time. Only pieces that begin
+# Words and numbers are closed, so every word ends at a cut, and encoding takes half the time. Only pieces that begin
 # with punctuation contain spaces: `, and`, `": "`, `) {`.
 RULES = GreedyRules(max_piece_bytes=32, max_run_bytes=128, max_words=4, max_digits=3, closed_words=1)
 MIN_SOURCES = 3  # a piece of LONG_BYTES or more must occur in this many sources

@@ -7,7 +7,7 @@ validation texts: kinds with few bytes per token got more weight, and kinds with
 from __future__ import annotations
 
 WEIGHT = {
-    # Languages, weighted by their number of writers and by the density reached so far.
+    # Languages, weighted by their number of writers and by the bytes per token reached so far.
     "en": 6.0, "es": 1.6, "fr": 1.6, "de": 1.5, "pt": 1.3, "ru": 1.2, "ja": 1.7, "ko": 1.7, "zh": 1.1, "zh_trad": 3.5,
     "it": 0.7, "vi": 0.2, "uk": 0.6, "pl": 0.4, "nl": 0.4, "sv": 0.4, "cs": 0.3, "tr": 0.2, "el": 0.13, "id": 0.11,
     "th": 0.05, "ar": 0.22, "hi": 0.1, "fa": 0.07, "he": 0.07, "hu": 0.3, "fi": 0.22, "da": 0.25, "no": 0.23,
