@@ -78,7 +78,7 @@ INLINE int unit_is(enum gram_kind kind, const search *s, int64_t document, const
  * inlined: few n-grams pass the filter, and the loop that calls this should stay small.
  *
  * A document that copies an item has a hit at each of its units. Every hit after the first
- * continues the last one, so a copied passage is compared once and not once for each of its
+ * continues the previous hit, so a copied passage is compared once, not once for each of its
  * n-grams. */
 NOINLINE static void look_up(enum gram_kind kind, search *s, int64_t document, int64_t last,
                              int64_t length, uint64_t key)
@@ -125,8 +125,8 @@ INLINE void prefetch_slots(const search *s, int64_t last)
     }
 }
 
-/* Looks up all n-grams that end with unit `last`. Of the first units of a document, only those with
- * enough units before them end an n-gram. */
+/* Looks up all n-grams that end with unit `last`. The first units of a document end no n-gram if
+ * there are too few units before them. */
 INLINE void look_up_all(enum gram_kind kind, search *s, int64_t document, int64_t last)
 {
     for (int64_t l = 0; l < s->grams->n_lengths; l++) {

@@ -233,7 +233,7 @@ static void cut_document(cutter *c, const uint8_t *text, document d, const int64
 }
 
 /* Ranges may cross the ends of documents. `at` is the first position that has not been handled, so
- * the rest of a range that was cut in one document is handled in the next one. */
+ * the rest of a range that continues in the next document is handled with that document. */
 void unitok_ranges_cut(const unitok_word_rules *rules, int32_t cut, const uint8_t *text,
                        const int64_t *ends, int64_t n_documents, const int64_t *ranges, int64_t n,
                        double max_share, int64_t min_left, int64_t *ret, int64_t capacity,

@@ -21,8 +21,8 @@
  * hashed, so one pass over the text gives the hashes of all lengths, and all keys of LONG_BYTES or
  * more that can match are in one slot: a key of 1 MiB costs no more probes than one of 63 bytes.
  *
- * The owner of a table limits its size, and so the cost of colliding keys. A table never holds the
- * empty key. */
+ * The owner of a table limits its size, and thereby the cost of colliding keys. A table never holds
+ * the empty key. */
 #pragma once
 
 #include "ground/common.h"

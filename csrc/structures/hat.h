@@ -20,9 +20,8 @@
  *
  * A container that is full when a key is added is burst: into containers for smaller ranges of
  * first bytes; or, if all its keys share their first byte, into a branch whose prefix is their
- * longest common prefix. So a burst always separates keys, and keys with a common prefix of 1 MiB
- * store it once. The number of levels is bounded by the length of a key, so nothing here
- * recurses. */
+ * longest common prefix. So a burst always separates keys, and a common prefix, even of 1 MiB, is
+ * stored once. The number of levels is bounded by the length of a key, so nothing here recurses. */
 #pragma once
 
 #include "structures/array_hash.h"

@@ -19,7 +19,7 @@ static void sort_by_byte(const struct array_item *items, size_t n_items, struct 
 }
 
 /* Returns the last byte of the range that begins at `low`: the longest one whose keys fill at most
- * half a container, or `low` alone. The limit is only half because a nearly full container would
+ * half a container, or `low` alone. The limit is half a container, because a nearly full one would
  * soon be burst again. */
 static int range_end(const struct array_item *sorted, const size_t *starts, int low, int high)
 {
@@ -35,7 +35,7 @@ static int range_end(const struct array_item *sorted, const size_t *starts, int 
 }
 
 /* Fills children[low..high] of the parent, whose old values are no longer needed, with containers
- * of the items, and with NULL for bytes with which no key begins.
+ * of the items, and with NULL for bytes that begin no key.
  *
  *     items sorted by first byte     a a a b c c | d d d d d d | f
  *     containers                     children[a..c] children[d] children[e..high]

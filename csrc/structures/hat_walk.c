@@ -79,8 +79,8 @@ static void begin_at_top(unitok_hat_walk *walk, int next)
 }
 
 /* Descends to the subtree of all keys with the prefix, or leaves the stack empty if there are none.
- * The prefix can end inside a branch's own prefix, or inside the keys of a container; then only
- * those of its keys that match are listed. Returns 0 if an allocation fails. */
+ * The prefix can end inside a branch's own prefix, or inside the keys of a container; then only the
+ * matching keys of that container are listed. Returns 0 if an allocation fails. */
 static int seek(unitok_hat_walk *walk, const struct branch *branch, const uint8_t *prefix,
                 size_t n_bytes)
 {

@@ -2,9 +2,9 @@
  *
  * A key is found at slot (key * factor) >> shift or in the slots after it. Anyone who knows the
  * factor can choose keys that all collide, and every lookup would then probe all of them. So a
- * table uses the first factor of a list that leaves no run of taken slots longer than
- * PROBING_RUN_MAX. This is the first factor in the list, unless the keys were chosen to collide
- * with it. If no factor works, the table grows. The same keys always give the same table. */
+ * table tries the factors of a fixed list in order, and uses the first with which no run of taken
+ * slots is longer than PROBING_RUN_MAX. Unless the keys were chosen to collide, the first factor in
+ * the list works. If no factor works, the table grows. The same keys always give the same table. */
 #pragma once
 
 #include "ground/rng.h"

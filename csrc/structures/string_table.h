@@ -11,10 +11,10 @@
  * A hash only says where to look: if the tag, its low 32 bits, matches, the bytes are always
  * compared.
  *
- * F is the first number in a fixed list that puts every string within STRING_TABLE_PROBES slots of
- * its place. So a file whose strings were chosen to collide costs no more than any other, and the
- * same strings always give the same table. (The modulus is a prime: modulo 2^64 there are strings
- * that collide for every F.) */
+ * F is the first number in a fixed list with which every string is stored within
+ * STRING_TABLE_PROBES slots of its place. So a file whose strings were chosen to collide takes no
+ * more time than any other file, and the same strings always give the same table. (The modulus is a
+ * prime: modulo 2^64 there are strings that collide for every F.) */
 #pragma once
 
 #include "ground/common.h"

@@ -123,8 +123,8 @@ void codes_choose(const code_counts *counts, int64_t n, int n_classes, uint8_t *
 
 /* --------------------------------------------------------------------------------- tables ---- */
 
-/* A codeword of k bits begins 2^(CODE_BITS - k) of all strings of CODE_BITS bits. In a complete
- * code, every string begins with exactly one codeword. */
+/* Of all strings of CODE_BITS bits, 2^(CODE_BITS - k) begin with a given codeword of k bits. In a
+ * complete code, every string begins with exactly one codeword. */
 int codes_are_complete(const code_lengths *lengths, int n_classes)
 {
     for (int t = 0; t < CODE_TABLES; t++) {

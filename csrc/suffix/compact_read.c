@@ -30,7 +30,7 @@ INLINE uint64_t ones_by_byte(uint64_t v)
 }
 
 /* The position of the k-th set bit of v, counted from 0; v must have at least k + 1 set bits. Uses
- * no special processor instructions: the sums over bytes identify the byte.
+ * no special processor instructions: running sums over the bytes show which byte contains the bit.
  *
  *     v         00000101 … 11000000 00000011         bytes, the lowest one on the right
  *     ones             2 …        2        2

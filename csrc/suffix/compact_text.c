@@ -30,7 +30,7 @@ typedef unitok_compact_shard compact_shard;
 /* Costs in nanoseconds: see text.h. */
 enum { COST_NODE = 300, COST_BEFORE = 800, COST_BEFORE_MANY = 400, COST_PSI = 400, COST_RUN = 25 };
 
-/* If there are few rows, each is located, which replaces searches in the long lists of left tokens.
+/* If there are few rows, each row is located instead of searching in the long lists of left tokens.
  * Locating a row takes as long as about this many searches; the second number applies if pages are
  * read from disk, where searches are faster because they wait for many pages at once. */
 enum { SEARCHES_PER_ROW = 96, DISK_SEARCHES_PER_ROW = 384 };

@@ -33,8 +33,8 @@ static int64_t first_characters(const uint8_t *text, int64_t n, int64_t n_charac
 }
 
 /* Returns the start of the last n_characters characters of text[0..n). Steps back over continuation
- * bytes to a lead byte, and accepts these bytes as a character only if it ends exactly where the
- * next one begins. Otherwise the last byte is a character by itself. */
+ * bytes to a lead byte, and accepts these bytes as a character only if this character ends exactly
+ * where the next one begins. Otherwise the last byte is a character by itself. */
 static int64_t last_characters(const uint8_t *text, int64_t n, int64_t n_characters)
 {
     int64_t at = n;

@@ -256,8 +256,8 @@ void text_take(text_search *t, interval in, int32_t depth, int64_t pos, range en
     }
 }
 
-/* Adds to the set left_bits the tokens that can precede the sure border c: the tokens that end with
- * Q[0..c), and the tokens with which Q[0..c) ends, which are the children that end exactly at c. */
+/* Adds to the set left_bits the tokens that can precede the sure border c: those that end with
+ * Q[0..c), and those that are suffixes of Q[0..c), which are the children that end exactly at c. */
 static void set_bits_before(text_search *t, int64_t c)
 {
     memset(t->left_bits, 0, (size_t)t->p->n_ids / 8);

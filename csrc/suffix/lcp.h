@@ -18,7 +18,7 @@
 
 /* Kasai, Lee, Arimura, Arikawa, Park (2001). Suffixes are visited in text order: if suffix i shares
  * `common` symbols with its neighbour, suffix i + 1 shares at least common - 1 with its own. So
- * `common` falls by at most one at each step, and there are O(n) comparisons in total. A call
+ * `common` falls by at most one at each step, which limits the comparisons to O(n) in total. A call
  * handles suffixes begin..end-1 and returns the `common` to pass to the next call. */
 static int64_t BY_WIDTHS(plcp)(const void *text_, int64_t n, void *phi_, int64_t begin, int64_t end,
                                int64_t common)

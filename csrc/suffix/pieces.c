@@ -159,7 +159,7 @@ INLINE uint8_t inner_byte(const pieces *p, uint32_t k, uint32_t depth)
 }
 
 /* The two lists differ only in how a byte is read, so one macro defines both searches. The upper
- * bound of a byte value is the lower bound of the next value. */
+ * bound of a byte value is the lower bound of the next byte value. */
 #define DEFINE_NARROW(NAME, BYTE)                                                                  \
     static uint32_t NAME##_lower(const pieces *p, range in, uint32_t depth, int c)                 \
     {                                                                                              \

@@ -198,9 +198,10 @@ static int compare_top(const shard *s, int64_t j, int64_t depth, const uint32_t 
     return compare_suffix(s, (uint64_t)load_u32(top_record(s, j)) + (uint64_t)depth, ids, n, &t);
 }
 
-/* The first suffix of [lo, hi) for which the comparison returns `least` or more: 0 gives the lower
- * bound, 1 the upper. The search remembers how many tokens each end of the interval shares with the
- * sequence. A probe starts its comparison after the smaller of the two numbers. */
+/* The first suffix of [lo, hi) for which the comparison returns `least` or more: the lower bound if
+ * `least` is 0, the upper bound if it is 1. The search remembers how many tokens each end of the
+ * interval shares with the sequence. A probe starts its comparison after the smaller of the two
+ * numbers. */
 static int64_t sequence_bound(const shard *s, int64_t lo, int64_t hi, int64_t depth,
                               const uint32_t *ids, int64_t n, int least)
 {

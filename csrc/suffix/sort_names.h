@@ -214,7 +214,7 @@ static void LEVEL(right)(struct unitok_suffix *s, sort_level *level, int64_t *bu
 /* ----------------------------------------------------------------------------------- names ---- */
 
 /* Moves the LMS positions to the front. All other entries are 0, except on a tight level, which
- * keeps all suffixes. Every entry is written to sa[to], and `to` advances only past LMS
+ * keeps all suffixes. Every entry is copied to sa[to], but `to` advances only past LMS
  * positions. */
 static void LEVEL(gather)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {

@@ -5,9 +5,9 @@
  * shorter text, whose suffixes are in the same order as the LMS suffixes. The caller sorts these
  * suffixes (sort_names.h), and then the LMS positions are put into the same order.
  *
- * A group with one member is already sorted, whatever follows it. So a unique name that follows a
- * unique name is left out of the array of names: comparisons of other suffixes end no later than at
- * the unique name before it.
+ * The suffix of a group with one member is already sorted, whatever follows. A comparison of two
+ * suffixes ends at the first unique name at the latest, so it never reaches a unique name that
+ * follows another one; such names are left out of the array of names.
  *
  *     sorted LMS positions    7  2  5 | 9 | 0  4 |         groups end at |
  *     names in text order     4* 0 4 0 0 3*                2, 5 and 7 have the name 0, ...; * marks a unique name
@@ -56,8 +56,8 @@ static void REDUCE(start_compact)(reduction *x, int64_t n_bytes)
 
 /* For now, the name of a group is the index of its first entry, with a flag if the group has one
  * member. These names can be compared for equality; they are numbered consecutively once it is
- * known which are kept. A group has one member if both its entry and the previous one end a
- * group. */
+ * known which are kept. A group has one member if both its first entry and the entry before that
+ * end a group. */
 static void REDUCE(name)(POSITION *sa, reduction *x, int64_t *budget)
 {
     POSITION *names = sa + x->m, name = (POSITION)x->to, ended = (POSITION)x->bit;

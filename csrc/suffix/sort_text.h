@@ -254,7 +254,7 @@ static void SUFFIX(right)(struct unitok_suffix *s, int64_t *budget)
         int64_t r = s->at, stop = step_down(r, s->to, budget);
         POSITION group = (POSITION)s->group;
         /* Flags are read downwards. Flags of S suffixes were written downwards too, so they begin a
-         * group; flags of L suffixes were written upwards and end one. */
+         * group; flags of L suffixes were written upwards, so they end a group. */
         int is_s = s->run == 1;
         while (r > stop) {
             r--;

@@ -97,8 +97,8 @@ static int32_t shortest(const uint32_t *words, int32_t n, const unitok_words_que
     return low + 1;
 }
 
-/* Only positions whose word can be at place 0 are examined; `first` rejects the others with one
- * bit, in a table small enough for the cache. A match cannot cross the end of its document. */
+/* Only positions whose word can be at place 0 are examined; `first`, a table of one bit per word
+ * that fits in the cache, rejects the others. A match cannot cross the end of its document. */
 int64_t unitok_words_find(const uint32_t *words, int64_t n, const unitok_words_query *query,
                           int64_t end, int64_t *io_at, int64_t *begins, int64_t *ends,
                           int64_t capacity)

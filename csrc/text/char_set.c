@@ -10,7 +10,8 @@ void char_set_free(char_set *set)
     memset(set, 0, sizeof *set);
 }
 
-/* Walks the borders of both sets in order. The result has a border wherever its membership changes.
+/* Visits the borders of both sets in order. The result has a border wherever its membership
+ * changes.
  *
  *     a             ██████────████      i: borders of a passed so far; odd inside a member range
  *     b             ────████████──      j: the same for b

@@ -14,7 +14,7 @@
  *                      CUT_NEVER    joined, or b continues a character (cutting there gains nothing)
  *
  *   window   In Chinese or Japanese nearly every byte pair at a character border is in some piece, but few pairs of
- *            characters are. So a bitmap, addressed by a hash of the two characters, tells which may be joined:
+ *            characters are. So a bitmap, addressed by a hash of the two characters, tells which pairs may be joined:
  *
  *                  x[i-3] x[i-2] x[i-1] | x[i] x[i+1] x[i+2]      x[i] leads 3 bytes: 3 + 3
  *                         x[i-2] x[i-1] | x[i] x[i+1]             x[i] leads 2 bytes: 2 + 2
@@ -44,9 +44,10 @@
 
 enum { CUT_HERE = 0, CUT_WINDOW = 1, CUT_NEVER = 2, CUT_CLASSES = 4 };
 
-/* The exact checks that are worth the time before a byte. LOOK_WINDOW: after a byte >= 0x80, the
- * window alone decides, because no such pair is CUT_NEVER. LOOK_PAIR: after a byte >= 0x80, first
- * the pair table decides, then the window. LOOK_ASCII: the same after an ASCII byte. */
+/* Flags of a byte: the exact checks that are worth the time at the position before it. LOOK_WINDOW:
+ * after a byte >= 0x80, check only the window, because no such pair is CUT_NEVER. LOOK_PAIR: after
+ * a byte >= 0x80, check the pair table first, then the window. LOOK_ASCII: like LOOK_PAIR, but
+ * after an ASCII byte. */
 enum { LOOK_ASCII = 0x20, LOOK_PAIR = 0x40, LOOK_WINDOW = 0x80 };
 
 #define CUT_PLANES 2

@@ -41,8 +41,8 @@ INLINE uint64_t specials_neon(const uint8_t *in, uint8_t *out, uint64_t *high)
  *     before    … b13 b14 b15 │ x     x0  x1 x2 …
  *     first       b15 x0 x1 …         the byte before each byte of x; second and third precede it
  *
- * An unsigned saturating subtraction leaves 0x80 or more only behind a lead of 3 (from 0xE0 on) or
- * of 4 bytes (from 0xF0 on). */
+ * An unsigned saturating subtraction leaves 0x80 or more only after the lead of a character of 3
+ * bytes (from 0xE0 on) or 4 bytes (from 0xF0 on). */
 INLINE uint8x16_t errors_neon(uint8x16_t x, uint8x16_t before)
 {
     uint8x16_t first = vextq_u8(before, x, 15), second = vextq_u8(before, x, 14),

@@ -11,7 +11,7 @@
  *
  * A starter and a mark can compose only if all marks between them have smaller classes. Two cases
  * are reported as not normal, and left to the caller: a mark after a starter that is itself
- * composed (the marks that the starter contains may have to change places with this mark), and Jamo
+ * composed (a mark that the starter contains may have to come after this mark), and Jamo
  * (which count as characters that decompose). */
 
 #include "ground/utf8.h"

@@ -43,7 +43,7 @@ typedef struct classing {
 
 /* Makes all characters that begin with this byte STOP. Invalid UTF-8 is never plain, so bytes that
  * begin no character need no class. Called for keys that end inside a character, for symbols that
- * begin with an invalid byte, and where there are too many keys to visit. */
+ * begin with an invalid byte, and if there are too many keys to visit. */
 static void stop_lead(classing *w, uint8_t lead)
 {
     uint32_t low = lead, high = lead;

@@ -81,7 +81,7 @@ static int64_t find_any_match(const pattern *p, const pattern_automaton *a, cons
 
 /* Returns the end of a level's piece that begins at text[begin]: a match, or the gap before the
  * next match. For most characters in a gap, one lookup shows that no match begins there. The
- * attempt at `begin` is the first one, and failed, so it is not repeated. */
+ * attempt at `begin` comes first; if it fails, it is not repeated. */
 static int64_t find_end(const pattern *p, const pattern_automaton *a, const uint8_t *text,
                         int64_t begin, int64_t end, struct pattern_run *failed)
 {

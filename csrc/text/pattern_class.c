@@ -354,8 +354,8 @@ static int parse_items(pattern_parser *p, bracket *br)
     return finish_part(p, br);
 }
 
-/* Reads from after the opening bracket to after the closing one. Folding comes before the negation:
- * (?i)[^a] excludes both cases. */
+/* Reads a bracket expression whose opening bracket has been read, including its closing bracket.
+ * Folding comes before the negation: (?i)[^a] excludes both cases. */
 int pattern_parse_bracket(pattern_parser *p, char_set *set)
 {
     bracket br = {0};

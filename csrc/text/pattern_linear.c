@@ -11,9 +11,9 @@
  *
  * Late attempts that end within a few characters cost little. All other late attempts are called
  * long. If more than n_states long attempts were at one position, two would be in the same state.
- * So it suffices to try all pairs of a long attempt and a later attempt, on all texts: first while
- * the later one may still lead to its own match or to further attempts ("live"), then once it is
- * long as well.
+ * So it suffices to check that no two can be. The search follows every pair of a long attempt and a
+ * later attempt through all texts: first while the later attempt is "live", which means that it may
+ * still find a match, or end and let further attempts begin; then once it is long as well.
  *
  * Two attempts may share a state that long attempts never leave for another long state, such as the
  * state of \s+$ after a space. pattern_next remembers where the last late attempt was in that
@@ -40,7 +40,7 @@ typedef struct search {
     uint8_t *can_fail, *is_long;
     int32_t *number; /* [state]: the number of a long state, from 0 on, or -1 */
     int32_t n_long;
-    uint8_t *seen; /* [number[first] * n_states + second]: the marks that were pushed */
+    uint8_t *seen; /* [number[first] * n_states + second]: the phases pushed */
     pair *stack;
     int64_t n_stack, capacity;
     int is_found; /* two long attempts can be in the same state, other than a->loop */
@@ -52,8 +52,8 @@ INLINE uint16_t cell_at(const pattern_automaton *a, int32_t state, int32_t class
 }
 
 /* Marks the states from which more than LATE_SHORT silent cells in a row are possible. After round
- * r, is_long tells whether r silent cells can lead to a state, not dead, from which the attempt can
- * fail. */
+ * r, is_long tells whether r silent cells can lead to a state other than STATE_DEAD from which the
+ * attempt can fail. */
 static int find_long(search *s)
 {
     const pattern_automaton *a = s->a;
@@ -183,9 +183,9 @@ static int start(search *s)
     return s->seen != NULL || pattern_no_memory(s->b);
 }
 
-/* The pairs of a long state and any state are a finite graph: each is pushed at most once for each
- * mark, so the search takes at most n_long * n_states * 2 steps of n_columns cells, all charged to
- * n_work. */
+/* The pairs of a long state and any state form a finite graph. Each pair is pushed at most once for
+ * each phase, so the search takes at most n_long * n_states * 2 steps of n_columns cells, all
+ * charged to n_work. */
 int pattern_check_linear(pattern_build *b, pattern_automaton *a)
 {
     search s = {.b = b, .a = a};
