@@ -29,7 +29,7 @@ from pyunitok.run import output
 WORLD, N_FILES = "rwkv-world", 4
 TOKENIZE_TARGET, CHECKPOINTS_TARGET = 1.25, 1.02
 RSS_TARGET_MB, RSS_SAME = 300, 1.1
-STREAM_TARGET = 0.05  # the last quarter compared with the second
+STREAM_TARGET = 0.05  # the growth from the second quarter to the last
 BLOCK_BYTES = 1 << 20
 WINDOW_LOG = 23  # 8 MiB
 CHECKED_SLICES, UNSURE_IDS, SLICES_PER_SAMPLE = 40, 1000, 16
@@ -102,7 +102,7 @@ def _decompress(path: Path) -> int:
 
 
 def _on_threads(threads: int, function: Callable[[Any], int], items: Sequence[Any]) -> int:
-    """The sum of function(item) over all items; each of the threads takes every threads-th item."""
+    """The sum of function(item) over all items. Thread k takes items k, k + threads, k + 2 * threads and so on."""
     with ThreadPoolExecutor(threads) as pool:
         return sum(pool.map(lambda k: sum(map(function, items[k::threads])), range(threads)))
 
@@ -193,7 +193,8 @@ def _feed(argv: list[str], parts: Iterable[bytes], errors: Path) -> list[tuple[i
 
 
 def _check_beginning(tokenizer: Tokenizer, out: Path, doc: str, text: bytes) -> None:
-    """Compare the first ids of OUT with the ids of the beginning of the text, whose last id may differ."""
+    """Compare the first ids of OUT with the ids of the beginning of the text, of which the last UNSURE_IDS may
+    differ."""
     eod = [] if manifest(out)["eod"] is None else [manifest(out)["eod"]]
     packed = tokenizer.encode_batch(text.split(b"\n") if doc == "line" else [text], threads=1)
     expected = np.concatenate([part for ids in packed for part in (ids, eod)])[:-UNSURE_IDS]

@@ -151,7 +151,7 @@ class Work:
         return self.share if peer.is_slow else 1
 
     def check(self, name: str, peer: Encoder, ours: Iterable[Packed]) -> None:
-        """Fail unless all our results are equal to the results of every call of the peer."""
+        """Fail unless every result of ours equals the peer's results, whichever way the peer is called."""
         texts, step = decoded(self.timed), self.step(peer)
         first, *others = peer.calls.values()
         expected = first(texts)

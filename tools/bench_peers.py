@@ -1,6 +1,6 @@
 """Lists the libraries that pyunitok is compared with: what to install, and how to open, call and train with each.
 
-Opening an encoder returns an Encoder; a suffix sorter, a function; infini-gram, an engine; and a pipeline, its script.
+Opening a peer returns an Encoder, a function that sorts suffixes, the engine of infini-gram, or a Pipeline.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ trainer.save({out!r})
 
 @dataclass(frozen=True)
 class Peer:
-    """A pip requirement; the module (None: runs in a separate process); a function that opens it; how it trains."""
+    """A pip requirement, the module (None: there is none to import), a function that opens it, and its training script."""
 
     requirement: str
     module: str | None

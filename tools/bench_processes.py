@@ -21,7 +21,7 @@ def command() -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """An environment in which children import this pyunitok and write bytecode, because an installed package has it."""
+    """An environment in which children import this pyunitok and cache its bytecode, as for an installed package."""
     import pyunitok
 
     path = {"PYTHONPATH": str(Path(pyunitok.__file__).parent.parent)}

@@ -18,7 +18,7 @@ from bench_timing import ROOT, cli, fail, machine
 
 @dataclass(frozen=True)
 class Headline:
-    """A row of the report. The benchmark compares our results with the peer's, and times them alternately.
+    """A row of the report. The benchmark compares our results with the peer's, and times both alternately.
 
     title    the name of the measurement
     command  the arguments of bench.py; {gpt2} is the file of --gpt2

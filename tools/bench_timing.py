@@ -133,7 +133,7 @@ def cpu_seconds() -> float:
 
 
 def ratio(numerators: Sequence[float], denominators: Sequence[float]) -> float:
-    """The median over the turns of the ratio in each turn."""
+    """The median of the ratios of the individual turns."""
     return statistics.median(a / b for a, b in zip(numerators, denominators, strict=True))
 
 

@@ -118,8 +118,8 @@ static void sort_ranked(uint64_t *keys, uint64_t *other, int64_t n)
  *     merges    0: er     1: lo     2: low          numbers
  *     pairs     (e,r) 0   (l,o) 1   (lo,w) 2  (l,ow) 2 if "ow" is a piece too
  *
- * Pieces with equal scores share the rank of the first of them. tied_from is the first number that
- * is such a shared rank; most vocabularies have few or no shared ranks, since trainers write the
+ * Pieces with equal scores share the rank of the first of them. tied_from is the first rank that
+ * several pieces share; most vocabularies have few or no shared ranks, since trainers write the
  * scores -1, -2, -3 and so on. */
 static int add_all_splits(bpe_builder *b)
 {

@@ -348,7 +348,7 @@ int64_t charwise_path(const charwise *c, const uint8_t *text, int64_t n_bytes, f
     int64_t n = number_text(c, text, n_bytes, work), n_tokens = 0;
     float sum = *io_sum;
     for (int64_t i = 0; i < n + 4; i++) cells[i] = near;
-    const charwise_node *twos[3]; /* nodes of two characters, from i, i + 1 and i + 2 on */
+    const charwise_node *twos[3]; /* of the two characters that begin at i, i + 1 and i + 2 */
     for (int64_t i = 0; i < 3; i++) twos[i] = child_of(nodes, &firsts[numbers[i]], numbers[i + 1]);
     for (int64_t i = 0; i < n; i++) {
         if (UNLIKELY(fabsf(sum) > CHARWISE_RESTART_ABOVE)) {

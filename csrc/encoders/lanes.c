@@ -120,7 +120,7 @@ static NOINLINE uint16_t *put_bytes(const trie *t, uint16_t symbol, uint16_t nex
     work->n_rare++;
     work->is_malformed |= next >= (CODE_POINT_OF_BYTE | 0x80) && next < (CODE_POINT_OF_BYTE | 0xC0);
     for (int k = 0; k < n;) {
-        /* no piece has all three bytes */
+        /* no piece covers all three bytes */
         uint64_t head = k + 1 < n ? t->heads[load_u16(bytes + k)] : 0;
         *ids++ = (uint16_t)((head ? head_value(head) : t->singles[bytes[k]]) - 1);
         k += head ? head_length(head) : 1;

@@ -234,8 +234,8 @@ typedef struct noise {
 static double gumbel(noise *random) { return -log(-log(rng_open(&random->stream))); }
 
 /* Sets s->priorities for the hypotheses that extend `top` by ending[first..last): for each, draws
- * the best of its perturbed paths, given that the best of all these paths has the priority of `top`
- * (the numerically stable form in Kool and others, appendix B.3). */
+ * the score of its best perturbed path, given that the best of all these scores is the priority of
+ * `top` (the numerically stable form in Kool and others, appendix B.3). */
 static int draw_priorities(nbest *s, const nbest_hypothesis *top, int32_t first, int32_t last,
                            noise *random)
 {

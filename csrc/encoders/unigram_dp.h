@@ -165,8 +165,8 @@ static int NAME(reserve)(unigram_path *path, int64_t n_cells)
 }
 
 /* Returns the last cell on every path that can still win. Each of these paths passes one of the
- * cells set from `at` on. All of these are marked; then the furthest mark moves back by its last
- * piece, until only one mark is left:
+ * cells set from `at` on. All of these cells are marked. Then the furthest mark moves back by the
+ * last piece of its cell, until only one mark is left:
  *
  *     cells      0 . . 3 . 5 6 7 | 8 9 10     at = 8: open paths end in 8, 9 and 10
  *     marks                        x x x
@@ -285,7 +285,7 @@ typedef struct NAME(lattice) {
     uint32_t values[UNIGRAM_SEGMENT_BYTES + 1];
     NAME(arc) arcs[UNIGRAM_ARCS_MAX];
     int64_t n_arcs;
-    double size; /* B: the largest |sum| and the largest |score| */
+    double size; /* B: the largest |sum| plus the largest |score| */
 } NAME(lattice);
 
 /* Offers an arc to its end, keeping the best and the second best sum there. Comparing bits
@@ -308,9 +308,9 @@ INLINE void NAME(arc_add)(NAME(lattice) *l, int64_t start, int64_t end, double s
 }
 
 /* Adds the arcs from a position and returns the size of the first character, as start() does for
- * cells. A branch on whether a prefix is a piece would be unpredictable, so all prefixes are added;
- * but inside a character, where none is a piece, the branch is predictable, and they are
- * skipped. */
+ * cells. A branch on whether a prefix is a piece would be unpredictable, so prefixes that are not
+ * pieces are added too, except those that end inside a character, where the branch is
+ * predictable. */
 INLINE int64_t NAME(arcs_from)(const unigram *m, const uint8_t *text, int64_t at, int64_t n_bytes,
                                NAME(lattice) *l, int keeps)
 {
@@ -350,7 +350,7 @@ INLINE void NAME(prefetch_starts)(const unigram *m, const uint8_t *text, int64_t
 }
 
 /* Without `keeps`, no arcs are stored, and B is computed with the largest score of the model.
- * Usually the lead alone decides then, and the slightly lower limit is good enough. */
+ * Usually the lead is large enough without arcs, and the slightly lower limit is sufficient. */
 INLINE void NAME(lattice_build)(const unigram *m, const uint8_t *text, int64_t n_bytes,
                                 NAME(lattice) *l, int keeps)
 {

@@ -3,9 +3,9 @@
  *
  * A cell is final when its position is reached. Candidates are tried in ascending order of start,
  * the order in which the reference offers them, so ties have the same winner. Only a restart makes
- * a difference: at `restarted`, the reference subtracts from the sums already offered to later
- * cells. Here the best of the candidates from before `restarted` is found first, and the offset is
- * subtracted from it:
+ * a difference: at `restarted`, the reference subtracts an offset from the sums that it has already
+ * offered to later cells. Here the best of the candidates that begin before `restarted` is found
+ * first, and the offset is subtracted from its sum:
  *
  *     cells   . . . . | restarted . . . . | restarted + longest piece
  *             sums as they were     candidates from both sides
@@ -76,10 +76,10 @@ INLINE cell32 best_in(const endings *a, uint32_t list, const cell32 *end)
 /* The best candidate for *end if some candidates begin before cells[restarted], the last
  * restart.
  *
- * Lists have the longest piece first, so candidates are tried in ascending order of start. The
- * reference had already offered those before the restart when it subtracted the offset, so the best
- * of them is rounded in the same order: sum, comparison, subtraction. The border is where is_before
- * changes. */
+ * Lists have the longest piece first, so candidates are tried in ascending order of start. When the
+ * reference subtracted the offset, it had already offered the candidates that begin before the
+ * restart. So their best is computed in the same order here: sum, comparison, subtraction. The
+ * offset is subtracted where is_before changes. */
 static NOINLINE cell32 best_restarted(const endings *a, uint32_t list, const cell32 *end,
                                       const cell32 *restarted, const unigram_path *path)
 {

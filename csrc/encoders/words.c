@@ -20,8 +20,8 @@ static int matches(const unitok_spec *spec, int64_t k)
 /* --------------------------------------------------------------------------------- Words ---- */
 
 /* Copies the pieces that match and checks that none occurs twice. The table reports the index of
- * the second of two equal pieces; counting the pieces that match up to there finds its number in
- * the spec. */
+ * the second of two equal pieces; counting the pieces that match up to that index gives its number
+ * in the spec. */
 static int32_t fill_words(const unitok_spec *spec, words *m, unitok_error *error)
 {
     int64_t n = 0, twice;

@@ -59,8 +59,7 @@ static const char too_small[] = "the array for ids is too small";
 
 /* Implements unitok_encode_batch; with `sampling`, unitok_sample_batch; with `given`,
  * unitok_encode_sections. A document whose ids do not fit in `ids` ends the call with
- * UNITOK_ERROR_CAPACITY and its number. The ids before it are then incomplete too: the caller
- * repeats the call with a larger array. */
+ * UNITOK_ERROR_CAPACITY and its number; the caller repeats the call with a larger array. */
 static int32_t encode_batch(const unitok_model *m, unitok_scratch *s,
                             const unitok_sampling *sampling, const int64_t *given,
                             const uint8_t *data, const int64_t *offsets, int64_t n_docs,

@@ -83,7 +83,7 @@ static int is_always_next(run *r, chunk *c)
     return 1;
 }
 
-/* Encodes from here to the first cut after the chunk, which has no cut before its last byte.
+/* Encodes from here to the first cut after the chunk; the chunk has no cut before its last byte.
  * Without `is_closed`, a segment that has no end yet is left to the next call. The search for the
  * end starts at the last byte of the chunk, because a cut before it would have been found. */
 static int64_t encode_walk(run *r, chunk *c, void *ids, int64_t *ret_n_ids)

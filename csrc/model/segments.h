@@ -7,19 +7,19 @@
  *
  * Unigram adds scores over a complete text and rounds at every step, so the path through a segment
  * can depend on the sum S before it. Bits 4..15 of a memo entry's word therefore store a limit: the
- * entry's path is certain for every S with a smaller unigram_steps(S) (unigram_dp.h contains the
- * proof). For other sums the segment is encoded again from S.
+ * entry's path is certain for every S whose unigram_steps(S) is below the limit (unigram_dp.h
+ * contains the proof). For other sums the segment is encoded again from S.
  *
  * S itself is computed lazily, from the ids written so far, whose scores are known:
  *
  *     ids    . . . . . . . . . . . | . . . . . . . . . . . . | . . . . . . .  |
  *            these are in `sum` ───┘ summed                  └ out            └ out + AHEAD_IDS
  *
- * An id adds at most largest_step to |S|, which bounds S for the next ids: an entry that is valid
- * after all of them is also valid before, so the hit loop compares one integer. Only if the bound
- * does not validate an entry are the scores of the ids from `summed` on added, one by one, as in
- * the reference. If every hit added its scores, the branches of the loop would wait for the sum,
- * which would take 25 to 40 % of the time for English.
+ * An id adds at most largest_step to |S|, which bounds |S| for the next AHEAD_IDS ids. An entry
+ * that is valid for this bound is valid before each of these ids, so the hit loop compares one
+ * integer. Only if the bound does not validate an entry are the scores of the ids from `summed` on
+ * added, one by one, as in the reference. If every hit added its scores, the branches of the loop
+ * would wait for the sum, which would take 25 to 40 % of the time for English.
  *
  * There are six cases for a segment. The first is by far the most frequent, and the loop contains
  * nothing else:

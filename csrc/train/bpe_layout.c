@@ -1,7 +1,7 @@
 /* bpe_layout.c - lays out units as slots, in the steps of bpe_layout.h
  *
  * All slots are ordered by descending count. Each worker first sorts its own units and counts the
- * slots that it needs on each level, so joining merges short lists, and afterwards the workers
+ * slots that it needs on each level. So joining only merges short lists, and afterwards the workers
  * write to disjoint slots.
  *
  *     worker 0     "the" 9   "cat" 2      level 9: 4 slots, level 2: 4 slots (3 and a 0)

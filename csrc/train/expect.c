@@ -43,7 +43,7 @@
  * again after its unit. */
 typedef struct cell {
     double alpha, beta;
-    int32_t exponent; /* alpha is this number times 2^(-256 exponent) */
+    int32_t exponent; /* the true value is alpha * 2^(-256 * exponent) */
 } cell;
 
 /* Multiplies alpha by SCALE at positions at - window..at, the only ones that later positions will
@@ -276,10 +276,10 @@ static void exact_backward(unitok_lattice *lattice)
     }
 }
 
-/* Adds the expected number of uses of an edge to *sum. An edge so improbable that the float32 sum
- * would not change is skipped: exp(-12) and exp(-20) times the count are then less than half a unit
- * in the last place of the sum. The shortcut is exact: it skips only additions that would round to
- * the same sum. */
+/* Adds the expected number of uses of an edge to *sum. An edge is skipped if it is so improbable
+ * that the float32 sum would not change: the count times exp(-12), or times exp(-20) for scores
+ * below -20, is less than half a unit in the last place of the sum. The shortcut is exact: it skips
+ * only additions that would round to the same sum. */
 INLINE void exact_add(const double *powers, const exact_cell *cells, const edge *e, float score,
                       float total, float count, float *sum)
 {

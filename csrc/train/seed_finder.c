@@ -18,9 +18,8 @@
  * sorted by the next eight bytes, up to the maximum length of a piece. A suffix ends at its 0xFF.
  *
  * Only the best max_seeds repeats are wanted. When the list is full, repeats worth less than the
- * max_seeds-th are dropped, and later ones worth less are skipped before they cost anything. The
- * worth of a repeat is its weight times its number of characters, in float32 as the caller computes
- * it. */
+ * max_seeds-th are dropped, and later repeats that are worth less are skipped at once. The worth of
+ * a repeat is its weight times its number of characters, in float32 as the caller computes it. */
 
 #include "ground/error.h"
 #include "ground/grow.h"

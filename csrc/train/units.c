@@ -1,7 +1,7 @@
 /* units.c - counts the characters of units, replaces rare ones, and merges sorted lists of units
  *
- * The bytes of a unit itself may be followed by marks and by the text that follows the unit:
- * segment.h shows the forms. unit_bytes finds where the unit ends.
+ * A unit's own bytes may be followed by marks and by the text that follows the unit: segment.h
+ * shows the forms. unit_bytes finds where its own bytes end.
  *
  * If "ï" is rare, folding the unit "naïve" gives "na▅ve", or with UNITOK_FOLD_CUT the two units
  * "na" and "ve". */
