@@ -199,7 +199,7 @@ trainer.save({out!r})
 
 @dataclass(frozen=True)
 class Peer:
-    """A pip requirement, the module (None: there is none to import), a function that opens it, and its training script."""
+    """A pip requirement, the module to import (if any), a function that opens the peer, and its training script."""
 
     requirement: str
     module: str | None

@@ -106,7 +106,7 @@ static const char *check_pieces(const unitok_model *m, const image_header *h, in
 {
     uint32_t longest_piece = 0, n_pieces = 0, ids_end = 0;
     for (uint32_t id = 0; id < h->n_ids; id++) {
-        *position = (int64_t)id * length_bytes(h); /* relative to its section */
+        *position = (int64_t)id * length_bytes(h); /* relative to the section */
         uint32_t n = m->piece_offsets[id + 1] - m->piece_offsets[id];
         n_pieces += n > 0;
         if (n > longest_piece) longest_piece = n;

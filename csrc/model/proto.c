@@ -28,7 +28,7 @@
 #include "structures/distinct.h"
 #include "structures/vocabulary.h"
 
-#define LENGTH_DIGITS_MAX 4 /* of a varint: lengths below 2^28 */
+#define LENGTH_DIGITS_MAX 4 /* bytes of a varint, so lengths are below 2^28 */
 
 /* A range of bytes that is being read; `at` moves to `end`. */
 typedef struct cursor {

@@ -95,7 +95,7 @@ extern const cutter cuts_by_table;
 /* The functions that depend on the width of ids: segments.h for uint16_t and for uint32_t. */
 struct id_width {
     int memo_bits, memo_bits_summing; /* for models without and with scores: memo.h */
-    int64_t short_bytes, long_bytes;  /* of an entry of the memo */
+    int64_t short_bytes, long_bytes;  /* the sizes of the memo's entries */
     /* Writes the ids of a segment's tokens; unknown characters become byte pieces or the unknown
      * id. Returns the number of ids. */
     int64_t (*emit)(const unitok_model *m, const uint8_t *segment, const token *tokens, int64_t n,

@@ -317,7 +317,7 @@ INLINE int64_t NAME(encode_between)(run *r, const uint8_t *text, const uint16_t 
         /* The sum restarts where a new text begins, before the entry is looked up. */
         if (can_restart && restarts(r->m, begin ? segment[-1] : r->last_byte, segment[0]))
             run_set_sum(r, 0, out);
-        /* More ids have been written than `least` was computed for. */
+        /* `least` was computed for fewer ids than have been written. */
         if (sums && UNLIKELY(out - looked > AHEAD_IDS)) {
             looked = out;
             least = NAME(look_ahead)(r, out);

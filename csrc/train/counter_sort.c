@@ -22,7 +22,7 @@ struct item {
     uint32_t entry;
 };
 
-/* The next eight bytes of a key, which may have fewer: see first_eight. */
+/* The next eight bytes of a key, zero-padded if fewer are left: see first_eight. */
 INLINE uint64_t head_of(const struct counter_entry *entry, int64_t depth)
 {
     return first_eight(entry->key + depth, entry->n_bytes - depth);

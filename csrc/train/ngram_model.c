@@ -173,7 +173,7 @@ static void complete(unitok_ngram_model *model, int n)
     if (n > 1 && count < model->min_count) return;
     if (n < FIRST_LENGTH) {
         model->few[n == 1 ? bytes : FEW_PAIRS + bytes] = count;
-    } else if (count == 0) { /* treated as absent */
+    } else if (count == 0) { /* the n-gram is absent */
     } else if (model->n_passes == 0) {
         model->of[n].n++;
         model->n_large += count >= model_most(n);

@@ -198,7 +198,7 @@ static int reserve(unitok_ngrams *ngrams)
 
 /* N-grams that wait to be counted together, on the stack of the function that reads the text. */
 typedef struct batch {
-    uint64_t ngrams[AT_ONCE]; /* of the full order */
+    uint64_t ngrams[AT_ONCE]; /* n-grams of the full order */
     int n;
 } batch;
 

@@ -28,7 +28,7 @@
 /* An entry of a second table: a number with a 64-bit count. */
 typedef struct ngram_entry {
     uint64_t key;   /* a number; 0: empty */
-    uint64_t count; /* or the bits of the logarithm of the count, a float64 */
+    uint64_t count; /* in a finished model: the bits of its logarithm, a float64 */
 } ngram_entry;
 
 /* The counts of one thread:

@@ -48,7 +48,7 @@ typedef struct recent {
     struct recent_unit *units;
     int64_t max_bytes; /* the longest unit in the table */
     int is_compact;
-    uint32_t n_ahead; /* units so far; the last AHEAD of them are not in the table yet */
+    uint32_t n_ahead; /* the number of units so far; the last AHEAD are not in the table yet */
     struct ahead_unit ahead[AHEAD];
     int n_waiting;
     int32_t n_waiting_bytes;

@@ -39,7 +39,7 @@ struct suffix {
 
 /* An open interval on the stack; intervals deeper in the stack contain those above them. */
 struct interval {
-    uint64_t weight; /* of the suffixes seen so far */
+    uint64_t weight; /* the sum over the suffixes seen so far */
     int64_t depth;
 };
 

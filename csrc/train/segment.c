@@ -41,7 +41,7 @@ static int32_t take_symbols(unitok_segmenter *s, const unitok_segment_spec *spec
     for (int64_t i = 1; i < spec->n_symbols && !status; i++)
         if (spec->symbols[spec->symbol_offsets[i]] != s->first_byte) s->first_byte = -1;
     if (s->first_byte == space_symbol[0])
-        s->first_byte = -1; /* compact text uses a different byte for it */
+        s->first_byte = -1; /* compact text uses a different byte for U+2581 */
     /* In compact text a symbol that begins with U+2581 begins with a space. For other text this
      * costs only a lookup that fails. */
     s->begins_symbol[SPACE_BYTE] |= s->begins_symbol[space_symbol[0]];

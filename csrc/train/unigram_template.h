@@ -105,7 +105,7 @@ static int64_t NAME(alternative)(const unitok_lexicon *lexicon, unitok_lattice *
         alternatives[n++] = last.piece;
         if (last.from == 0) break;
     }
-    for (int64_t i = 0; i < n / 2; i++) { /* first piece first */
+    for (int64_t i = 0; i < n / 2; i++) { /* reverse the list */
         uint32_t t = alternatives[i];
         alternatives[i] = alternatives[n - 1 - i];
         alternatives[n - 1 - i] = t;
