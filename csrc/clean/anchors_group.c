@@ -11,8 +11,8 @@
  * may have some equal windows, unless the units on both sides differ. If there are several classes,
  * a few kept anchors are therefore paired with each other, and verification finds the equal part of
  * their contexts. If more anchors are kept, they are marked instead: all their windows are then
- * found and grouped in turn, which takes time proportional to the number of windows, not to its
- * square.
+ * found and grouped, which takes time proportional to the number of windows, not to the square of
+ * that number.
  *
  * A copy that overlaps the first one is not in a pair, so that one copy remains of a text like
  * "aaaa…".

@@ -20,11 +20,11 @@
  *
  * The upper bits of a key also choose the word of the filter.
  *
- * Almost no n-gram of a corpus occurs in an item, so a search is fast if it rejects them quickly.
- * The filter does this with one load: its three bits are in the same word, and with 8 to 16 bits
- * for each n-gram it is at most a fifth of the size of the slots. A slot is loaded only for n-grams
- * that pass the filter. The tag then rejects most other n-grams in the same run of slots; finally,
- * the units are compared. */
+ * Almost no n-gram of a corpus occurs in an item, so a search is fast if it rejects n-grams
+ * quickly. The filter does this with one load, because the three bits of an n-gram are in the same
+ * word. With 8 to 16 bits for each n-gram, the filter is at most a fifth of the size of the slots.
+ * A slot is loaded only for n-grams that pass the filter. The tag then rejects most other n-grams
+ * in the same run of slots; finally, the units are compared. */
 #pragma once
 
 #include "clean/words.h"

@@ -38,8 +38,8 @@ INLINE int holds(const document *d, int64_t at) { return d->begin <= at && at < 
 
 /* The part of the context of anchor `a` that equals the context of `b`; empty if it contains no
  * window. If the anchors are of one class, the hashes of their contexts are equal, so the contexts
- * are nearly always equal too, which a single memcmp confirms. Otherwise, as for anchors of
- * different classes, the equal part is extended from the anchor in both directions. */
+ * are nearly always equal too, which a single memcmp confirms. If they are not, or the classes
+ * differ, the equal part is extended from the anchor in both directions. */
 static document compare_contexts(const unitok_anchors *anchors, const uint8_t *text, document in_a,
                                  document in_b, int64_t a, int64_t b)
 {
@@ -204,9 +204,9 @@ static void put_range(cutter *c, int64_t begin, int64_t end)
     c->n++;
 }
 
-/* Computes the cuts of a document; all of the given ranges overlap it. The share counts repeated
- * bytes before ranges are shrunk, so it does not depend on `cut`; min_left counts what would really
- * remain. */
+/* Computes the cuts of a document; all of the given ranges overlap it. The share of repeated bytes
+ * is computed before ranges are shrunk, so it does not depend on `cut`; min_left is compared with
+ * the number of bytes that would really remain. */
 static void cut_document(cutter *c, const uint8_t *text, document d, const int64_t *ranges,
                          int64_t n)
 {

@@ -7,7 +7,7 @@
  *
  * The hash function is that of string_table.h, applied to tokens instead of bytes. When a window
  * moves by one token, its hash follows from the previous one. Records contain two hashes with
- * different factors, because 2^36 windows would have a few equal hashes of 61 bits.
+ * different factors, because a few of 2^36 windows would have the same hash of 61 bits by chance.
  *
  * A counter has 2 bits, because it only distinguishes 0, 1 and more. A slot does not record whose
  * counter it is, so a window that occurs once is also found if another one shares its counter; no

@@ -62,7 +62,7 @@ INLINE uint32_t word_entry_at(const unitok_word_rules *rules, const uint8_t *tex
 
 /* A hash of the UTF-8 of folded characters, eight bytes at a time; the last bytes are padded with
  * zeros. `waiting` holds n < 8 bytes that are not hashed yet, the first in the low bits, and zeros
- * above them. So the hash depends on the bytes only, not on how many were added at a time. */
+ * above them. So the hash depends only on the bytes, not on how many were added at a time. */
 typedef struct word_hash {
     uint64_t hash;
     uint64_t waiting;

@@ -14,7 +14,7 @@
  * Rules that hold between calls
  *   - The part of a key that a child stores begins with the byte that leads to the child. So the prefix of every branch
  *     except the root is not empty and begins with that byte, and containers never hold an empty key.
- *   - A container is children[low..high] of its parent: all of these and no others.
+ *   - A container is stored in children[low..high] of its parent, and nowhere else.
  *   - Every key below a branch contains its prefix and is longer; if a key ends at the branch, the
  *     branch holds its value.
  *
@@ -27,9 +27,9 @@
 #include "structures/array_hash.h"
 #include "unitok_train.h"
 
-/* Limits of a container. Large containers mean few levels and fast lookups, but they make keys that
- * were chosen to collide more costly, and a burst copies all keys. Bytes are limited as well, so
- * that long keys with a common prefix do not accumulate. Speed hardly changes around these
+/* Limits of a container. With large containers, there are few levels and lookups are fast, but a
+ * burst copies more keys, and keys that were chosen to collide take more time. Bytes are limited as
+ * well, so that long keys with a common prefix do not accumulate. Speed hardly changes around these
  * values. */
 #define CONTAINER_KEYS_MAX 1024
 #define CONTAINER_BYTES_MAX 65536

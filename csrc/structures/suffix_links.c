@@ -39,9 +39,9 @@ static void list_nodes(const trie *t, const uint8_t *data, const int64_t *offset
  * without testing all bytes.
  *
  * The suffix of a node continues the suffix of its parent, or the suffix of that suffix, and so on.
- * These are all shorter strings, whose suffixes are already known. Along one piece the depth of the
- * suffix grows by at most 1 with each byte, and each step to a suffix makes it smaller, so the time
- * is linear. */
+ * All of these suffixes are shorter strings, so their own suffixes are already known. Along one
+ * piece, the depth of the suffix grows by at most 1 with each byte, and each step to a shorter
+ * suffix reduces it, so the time is linear. */
 int suffix_links_visit(const trie *t, const uint8_t *data, const int64_t *offsets, int64_t n_pieces,
                        int (*put)(void *, const suffix_link *), void *context)
 {

@@ -13,7 +13,7 @@
  *   3. Find a base that no other node has and whose slots base ^ label are all free, write the
  *      children's units, and queue the children that have children of their own.
  *
- * Bases are searched for only in blocks with free slots. Most nodes have one child and fit any free
+ * Only blocks with free slots are searched for bases. Most nodes have one child and fit any free
  * slot, so the array fills up (to 91 % on the RWKV vocabulary) even though at most OPEN_BLOCKS_MAX
  * blocks are tried for each node. */
 

@@ -1,8 +1,8 @@
 /* compact.h - a compact index: a compressed suffix array that contains its text
  *
- * Row r is the r-th smallest suffix of the text, r < n. The rows whose suffixes begin with symbol c are
- * first[c]..first[c + 1]-1. Psi(r) tells where row r continues: 0 if the suffix ends after its first
- * symbol; otherwise, 1 + the row of the suffix that begins one symbol later:
+ * Row r is the r-th smallest suffix of the text, r < n. The rows whose suffixes begin with symbol c
+ * are first[c]..first[c + 1]-1. Psi(r) says where row r continues: 0 if the suffix ends after its
+ * first symbol; otherwise, 1 + the row of the suffix that begins one symbol later:
  *
  *     text 2 1 2 1 0      r   suffix        Psi(r)
  *                         0   0             0              first  = 0 1 3 5

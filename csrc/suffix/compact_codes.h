@@ -1,8 +1,8 @@
 /* compact_codes.h - prefix codes for the gaps in the lists of a compact index
  *
- * A gap g >= 1 is written as its class, floor(log2(g)), and the bits of g below the highest one. Most
- * gaps of a frequent token are small and those of a rare token are large, so there are CODE_TABLES
- * different codes for the classes, and each block names the code that makes it smallest.
+ * A gap g >= 1 is written as its class, floor(log2(g)), and the bits of g below the highest one.
+ * Most gaps of a frequent token are small and those of a rare token are large, so there are
+ * CODE_TABLES different codes for the classes, and each block uses the code that makes it smallest.
  *
  * A code is canonical: it follows from the lengths of its codewords. Codewords have at most CODE_BITS
  * bits and are written with their first bit lowest, so the next CODE_BITS bits of a block select an

@@ -1,9 +1,9 @@
 /* sort_text.h - template: sorts the suffixes of a text by induction, from LMS suffixes that are
  * sorted first
  *
- * Suffix i is S if it is smaller than suffix i + 1, else L; the last one is L. It is LMS ("leftmost
- * S") if it is S and suffix i - 1 is L. Types are never stored: with 1 for S and 0 for L, the type
- * of suffix i - 1 follows from two symbols and the type of suffix i:
+ * Suffix i is S if it is smaller than suffix i + 1, else L; the last suffix is L. An S suffix i is
+ * also LMS ("leftmost S") if suffix i - 1 is L. Types are never stored: with 1 for S and 0 for L,
+ * the type of suffix i - 1 follows from two symbols and the type of suffix i:
  *
  *     type(i - 1) = text[i - 1] < text[i] + type(i)
  *
@@ -13,8 +13,8 @@
  * and the ends of the buckets.
  *
  * The suffixes with the same first symbol fall into four kinds, by their own type and that of the
- * previous suffix. The latter determines which pass reads an entry: the upward one reads entries
- * that induce an L suffix, the downward one those that induce an S suffix.
+ * previous suffix. The latter determines which pass reads an entry: the upward pass reads entries
+ * that induce an L suffix, the downward pass entries that induce an S suffix.
  *
  *                  own type   before                                  a symbol's bucket in the suffix array
  *     L_THEN_L     L          L                                       ┌──────────────────┬───────────────────┐
@@ -23,8 +23,8 @@
  *     S_THEN_S     S          S                                       └──────────────────┴───────────────────┘
  *
  * A. Sort the LMS substrings (each from one LMS position to the next, inclusive). Only the order of
- * the LMS substrings is needed, so the kinds are stored separately: every entry that a pass reads
- * induces another, and no branch depends on the data.
+ * the LMS substrings is needed, so the kinds are stored separately. Every entry that a pass reads
+ * then induces another, and no branch depends on the data.
  *
  *     sa   [ L_THEN_L of symbol 0 | LMS of 0 | L_THEN_L of 1 | LMS of 1 | ... ][ L_THEN_S of 0 | S_THEN_S of 0 | ... ]
  *           LEFT reads this upwards and fills L_THEN_L and L_THEN_S              RIGHT reads this downwards
@@ -39,7 +39,7 @@
  * the suffixes of the array of names (sort_names.h).
  *
  * C. From the sorted LMS suffixes induce all L suffixes, and from these all S suffixes. RIGHT
- * continues from flagged entries, and LEFT from those that are not flagged and are not position 0.
+ * induces suffixes from flagged entries, and LEFT from entries without a flag, except position 0.
  *
  * C for "mississippi", whose LMS suffixes 1, 4 and 7 have been sorted as 7 4 1:
  *

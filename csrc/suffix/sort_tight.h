@@ -2,10 +2,10 @@
  * memory for a table
  *
  * A level is tight if nearly half of the suffixes of the level above are LMS, nearly all of their
- * names are kept and many of the names differ. That is rare, but a table of buckets would then take
- * another quarter of the suffix array. Without a table, the name itself gives the bucket: the name
- * of an L suffix is the place where its bucket begins, and the name of an S suffix is the place
- * where its bucket ends. The entries already in a bucket show where the next one goes:
+ * names are kept and many of the names differ. This is rare, but a table of buckets would then need
+ * as much memory as another quarter of the suffix array. Without a table, the name itself gives the
+ * bucket: the name of an L suffix is the place where its bucket begins, and the name of an S suffix
+ * is the place where its bucket ends. The entries already in a bucket show where the next one goes:
  *
  *     bucket of c      | L  L  L  .  .  .  .  S  S |         L suffixes, whose name is c: the run that begins here;
  *                       ^ c           c | FLAG ^             S suffixes, whose name is c | FLAG: the run that ends here

@@ -6,12 +6,12 @@
  *     i = 0      | Q Q | Q | Q Q y |           begins where a token begins
  *     i > 0      | x Q Q | Q | Q Q y |         begins within a token that ends with the first i bytes of Q
  *
- * where | marks token borders. The occurrences inside tokens are a sum over pieces. For the others,
- * a walk starts at each i with the complete suffix array. It narrows the interval by every token
- * with which Q[i..] begins, and continues from the end of each such token. Where a token begins
- * with the rest of Q, the suffixes are hits; for i > 0, only the suffixes after a token that ends
- * with Q[0..i) are. Each occurrence is found once, at its first border. Nothing is assumed about
- * how the text was tokenized: paths that the tokenizer never takes have an empty interval.
+ * where | marks token borders. The number of occurrences inside tokens is a sum over pieces. For
+ * the other kinds, a walk starts at each i with the complete suffix array. It narrows the interval
+ * by every token with which Q[i..] begins, and continues from the end of each such token. Where a
+ * token begins with the rest of Q, the suffixes are hits; if i > 0, a hit must also follow a token
+ * that ends with Q[0..i). Each occurrence is found once, at its first border. Nothing is assumed
+ * about how the text was tokenized: paths that the tokenizer never takes have an empty interval.
  *
  * Two things keep the number of paths small:
  *
@@ -39,7 +39,7 @@ typedef struct text_node {
 } text_node;
 
 /* A path of tokens that is still to be followed: its suffixes, its position in Q, its number of
- * tokens, and the last one. The interval alone does not tell which tokens led to it, so the last
+ * tokens, and its last token. The interval alone does not tell which tokens led to it, so the last
  * token is stored here; the others are in text_search.path: see text_walk. */
 typedef struct text_frame {
     interval in;
@@ -76,7 +76,7 @@ typedef struct text_search {
     int64_t n_anchored, anchored_capacity;
     int64_t n_anchored_suffixes; /* suffixes in these hits */
     range *left; /* [1..n_inner]: left[i] is the range of pieces.inner equal to Q[0..i) */
-    /* the longest prefix of Q that is in a token after its first byte is Q[0..n_inner) */
+    /* Q[0..n_inner) is the longest prefix of Q that some token contains after its first byte */
     int64_t n_inner, left_capacity;
 
     /* The current walk. */

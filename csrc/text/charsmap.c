@@ -8,7 +8,7 @@
  *     check_units             every offset, and the replacement of every key; lists the edges
  *     measure_replacements    the lengths of all suffixes of the replacements; are they UTF-8?
  *     measure_keys            the longest key and replacement; finds cycles
- *     list_useful             only if that fails: ignores branches without keys; measure again
+ *     list_useful             if measure_keys fails: lists only branches with keys, and measures again
  *
  * Each step takes O(n_bytes), although the units form a graph with perhaps exponentially many
  * paths: whatever is computed for a base is computed once. */

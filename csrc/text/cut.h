@@ -30,12 +30,13 @@
  *   kinds    The same for SSE2, which has no byte lookup but can compare: seven fixed kinds of
  *            ASCII bytes, and the kinds that may precede each.
  *
- * A pre-tokenizer pattern (pattern.h) can both add and prevent cuts. Between two characters there is a cut for any
- * vocabulary if a piece of the pattern always ends there (PATTERN_CUT), and no cut if dividing the text there may
- * change the pieces (PATTERN_BOUND). Otherwise (PATTERN_FREE) the layers above decide. For ASCII pairs this is settled
- * when the table is built, except that three bytes can also prove a cut (enum pattern_context). A byte >= 0x80 occurs
- * in many characters; if the pattern treats these differently, CUT_CLASSES is added to the pair's code, and the classes
- * of the two characters decide.
+ * A pre-tokenizer pattern (pattern.h) can both add and prevent cuts. Between two characters there
+ * is a cut for any vocabulary if a piece of the pattern always ends there (PATTERN_CUT), and there
+ * is no cut if dividing the text there may change the pieces (PATTERN_BOUND). Otherwise
+ * (PATTERN_FREE) the layers above decide. For pairs of ASCII characters, this is decided when the
+ * table is built, except for cuts that depend on three bytes (enum pattern_context). A byte >= 0x80
+ * occurs in many characters; if the pattern treats these differently, CUT_CLASSES is added to the
+ * pair's code, and the classes of the two characters decide.
  */
 #pragma once
 

@@ -10,8 +10,8 @@
  *
  * The path has names a, b, …, z: the text is the string z in the object … in the object b in the
  * object a of the line. If members have the same name, the last one counts, as in most parsers. So
- * a text that was found may be dropped later, and errors in it are reported only at the end of the
- * line. `matched` is the number of names of the path that the open objects match:
+ * a text may be dropped after it was found, and errors in a text are reported only at the end of
+ * the line. `matched` is the number of names of the path that the open objects match:
  *
  *     path a b        { "x": {…}, "a": { "b": "text", "c": [ … ] } }
  *     depth           1      2         2                   3

@@ -1,9 +1,9 @@
 /* normalize.c - SentencePiece's normalization, either of a complete text with offsets or part by
  * part
  *
- * Text is read item by item: a symbol, a key of the charsmap, a character, or a byte with which
- * none of these begins. Each item is replaced with bytes, and the whitespace rules depend only on
- * these bytes:
+ * Text is read item by item: a symbol, a key of the charsmap, a character, or a byte that begins
+ * none of these. Each item is replaced with bytes, and the whitespace rules depend only on these
+ * bytes:
  *
  *   1. With REMOVE_EXTRA_WHITESPACES, items at the start that become exactly one space are dropped.
  *   2. If an item remains, the dummy prefix is written before it.
@@ -20,8 +20,8 @@
  *     rule      1   1   2    4   3       5
  *     output            ▁a   ▁       b         the last ▁ is held, and dropped at the end
  *
- * To apply rule 5 part by part, bytes that repeat the space symbol are held back, as a count, until
- * another byte follows. */
+ * To apply rule 5 part by part, the bytes of space symbols are held back until another byte
+ * follows. Only their number is stored. */
 
 #include "text/normalize.h"
 #include "ground/space.h"

@@ -75,7 +75,7 @@ typedef struct unitok_pattern {
  *   'o'  onig, as in a tokenizer.json
  *   'i'  onig, with behaviour Removed and invert set
  *   't'  Rust's fancy-regex, as in tiktoken
- * The originals of 'i' and 't' drop the gaps, so a regex that leaves gaps is rejected.
+ * The original tokenizers of 'i' and 't' drop the gaps, so a regex that leaves gaps is rejected.
  * UNITOK_ERROR_PATTERN: `item` is the level, `position` a byte of its regex, or -1. Takes less than
  * 100 ms for any input. */
 int32_t pattern_new(const uint8_t *parts, int64_t n_bytes, pattern **ret, unitok_error *error);

@@ -155,7 +155,7 @@ static int32_t find_cell(determinizer *d, int64_t state, int32_t class)
 
 /* State 0 is the empty list, STATE_DEAD, from which nothing is reached. State 1 is the list before
  * the first character of an attempt. In each of two nested walks, an instruction pushes its
- * successors, at most two, only once, which bounds the stack. */
+ * successors (at most two) only once, which bounds the stack. */
 static int start(determinizer *d)
 {
     size_t n_ops = (size_t)d->program->n_ops;

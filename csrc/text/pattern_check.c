@@ -164,8 +164,8 @@ static int ends_late(const pattern_automaton *a, int32_t s, int32_t second, int3
 }
 
 /* Whether a piece always ends before the last of these characters (is_late) or before the second.
- * states[0..n-1] are those after the first. An attempt that begins at the first character must end at
- * the border, so the character is never part of a gap. */
+ * states[0..n-1] are the states after the first character. An attempt that begins at the first
+ * character must end at the border, so the character is never part of a gap. */
 static int ends_between(const pattern_automaton *a, const int32_t *states, int32_t n,
                         const uint8_t classes[3], int is_late)
 {

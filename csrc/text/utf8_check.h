@@ -1,11 +1,11 @@
 /* utf8_check.h - tables for validating UTF-8 with three lookups of half bytes
  *
- * Whether one byte may follow another depends on both halves of the first byte and on the upper half of
- * the second. Each table contains, for a half byte, a bit for every error in which it can take
- * part; an error is present if its bit is set in all three tables (Keiser and Lemire, "Validating
- * UTF-8 in less than one instruction per byte", 2021). The third and fourth bytes of characters
- * need one more check: two continuations in a row set TWO, which is correct only where a lead of 3
- * or 4 bytes requires it.
+ * Whether one byte may follow another depends on both halves of the first byte and on the upper
+ * half of the second. Each table contains, for a half byte, a bit for every error in which it can
+ * take part; an error is present if its bit is set in all three tables (Keiser and Lemire,
+ * "Validating UTF-8 in less than one instruction per byte", 2021). The third and fourth bytes of
+ * characters need one more check: two continuations in a row set TWO, which is valid only where a
+ * lead of 3 or 4 bytes requires it.
  *
  *     bit          first byte            second byte       because
  *     SHORT        11xxxxxx              0xxxxxxx 11xxxxxx   a continuation is missing
