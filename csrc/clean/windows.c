@@ -54,7 +54,7 @@ typedef struct scan {
     const void *ids;
     const int64_t *ends;
     int64_t n_documents, n_after;
-    int64_t d;                 /* the document that contains the next window, or one before it */
+    int64_t d;                 /* the document that contains the next window, or an earlier one */
     int64_t at, stop, end;     /* the next window, and the ends of its run and of the scan */
     uint64_t hashes[N_HASHES]; /* of the window `at`, if at < stop */
 } scan;
@@ -237,9 +237,9 @@ int64_t unitok_windows_find(const unitok_windows *windows, const void *ids, cons
     return n_found;
 }
 
-/* If the two windows that begin one token before those of a pair are equal, only the last tokens of
- * the pair can differ. A long repeat gives a pair for each of its windows, so this compares each of
- * its tokens once instead of n times. */
+/* If both windows of a pair begin one token after the windows of the previous pair, which were
+ * equal, only their last tokens can differ. A long repeat gives a pair for each of its windows, so
+ * this compares each of its tokens once instead of n times. */
 int64_t unitok_windows_differ(const unitok_windows *windows, const void *ids, int64_t n_ids,
                               const unitok_anchor *pairs, int64_t n)
 {

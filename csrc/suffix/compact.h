@@ -204,7 +204,7 @@ INLINE gap_reader gaps_of(const compact *c, int64_t b)
     return ret;
 }
 
-/* Reads the classes of the next one to four gaps: see compact_codes.h. */
+/* Reads the classes of the next 1 to 4 gaps: see compact_codes.h. */
 INLINE void next_classes(gap_reader *g)
 {
     uint64_t word = load_u64(g->gaps + (g->at >> 3)) >> (g->at & 7);
@@ -270,7 +270,7 @@ INLINE uint64_t wrapped(const compact *c, uint64_t v)
     return v <= (uint64_t)c->n ? v : v % ((uint64_t)c->n + 1);
 }
 
-/* Returns Psi(r), 0 <= r < n, which is at most n. */
+/* Returns Psi(r), which is at most n. 0 <= r < n. */
 uint64_t compact_psi(const compact *c, int64_t r);
 
 /* The first symbol of the suffix of row r, 0 <= r < n. */
@@ -285,7 +285,7 @@ INLINE int64_t compact_frequency(const compact *c, uint32_t symbol)
 /* All rows whose suffixes begin with `symbol` followed by the sequence with which rows `in` begin. */
 rows compact_before(const compact *c, uint32_t symbol, rows in);
 
-/* A symbol and the rows that it must precede, which are replaced with the rows found. */
+/* A symbol, and the rows that it must precede. The search replaces these with the rows found. */
 typedef struct compact_query {
     uint32_t symbol;
     rows in;

@@ -67,14 +67,14 @@ static const char *(*const build_passes[])(compact_builder *, int64_t) = {
 
 /* ----------------------------------------------------------------------------------- codes ---- */
 
-/* The gap before row r, which must not be the first of a block. */
+/* The gap before row r, which must not be the first row of a block. */
 INLINE uint32_t gap_at(const compact_builder *b, int64_t r)
 {
     uint32_t v = b->sa[r], before = b->sa[r - 1];
     return v > before ? v - before : v + (uint32_t)b->n + 1 - before;
 }
 
-/* The rows of block k, which begins with row b->footer.block * k, without the first one. */
+/* The rows of block k, which begins with row b->footer.block * k, without its first row. */
 INLINE rows gap_rows(const compact_builder *b, int64_t k)
 {
     rows ret = {k * b->footer.block + 1, (k + 1) * b->footer.block};
@@ -315,7 +315,7 @@ static int32_t end_pass(compact_builder *b, uint8_t *out, int64_t *ret_bytes)
     return status;
 }
 
-/* The share of the total time that the passes before the current one take. */
+/* The share of the total time that the passes before the current pass take. */
 static double progress(const compact_builder *b)
 {
     static const double shares[BUILD_DONE + 1] = {0, 0.03, 0.35, 0.38, 0.6, 0.61, 0.98, 1};

@@ -29,7 +29,8 @@ enum sort_pass {
     PASS_DONE
 };
 
-/* The types of a suffix and of the previous one: 2 * (it is S) + (the previous one is S). */
+/* The types of a suffix and of the previous suffix: 2 * (the suffix is S) + (the previous suffix is
+ * S). */
 enum suffix_kind { L_THEN_L, L_THEN_S, LMS, S_THEN_S };
 
 /* The passes of sort_reduce.h. */

@@ -9,7 +9,7 @@
  *     match             └────┘                  from 8 to 9; no other word is between them
  *
  * Words, suffix arrays and tables are files, so every entry is checked before it is used as an
- * index; a wrong one makes a function return 0 or -1, and the caller reports a damaged index. */
+ * index; a wrong entry makes a function return 0 or -1, and the caller reports a damaged index. */
 
 #include <string.h>
 
@@ -60,8 +60,8 @@ int32_t unitok_words_narrow(const uint32_t *words, const uint32_t *sa, int64_t n
 }
 
 /* Returns the number of words in the shortest match that begins at words[0], or 0 if there is none.
- * For each place in turn, computes the distances from words[0] at which a match of the places up to
- * that one can end:
+ * For each place in turn, computes the distances from words[0] at which a match of all places up to
+ * this place can end:
  *
  *     words       new  x  york  y  york            query: new, 0 to 3 other words, york
  *     place 0      1   0   0    0   0              is_end before the loop: distance 0

@@ -114,7 +114,8 @@ static void measure_replacements(const charsmap *m, int32_t *lengths)
     }
 }
 
-/* Records that a key has a replacement of this length, which is encoded as above. */
+/* Records that a key has a replacement of this length, which is encoded as in
+ * measure_replacements. */
 INLINE void count_replacement(charsmap *m, int32_t length)
 {
     if (length < 0) m->is_utf8 = 0;

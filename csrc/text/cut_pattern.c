@@ -128,7 +128,7 @@ typedef struct classes {
 } classes;
 
 /* Adds the class of each character to the sets of its first and its last byte. The 64 code points
- * that start at a multiple of 64 have the same bytes except the last one, which runs from 0x80 to
+ * that start at a multiple of 64 have the same bytes, except that the last byte runs from 0x80 to
  * 0xBF. */
 static void find_characters(const pattern *p, classes *c)
 {

@@ -104,7 +104,8 @@ AVX2 INLINE __m256i errors_avx2(__m256i x, __m256i before)
     __m256i b = _mm256_shuffle_epi8(table_avx2(first_lower), _mm256_and_si256(first, low));
     __m256i c = _mm256_shuffle_epi8(table_avx2(second_upper),
                                     _mm256_and_si256(_mm256_srli_epi16(x, 4), low));
-    /* 0x80 or more: the second byte after a lead of 3 or 4 bytes, or the third after one of 4 */
+    /* 0x80 or more: the second byte after a lead of 3 or 4 bytes, or the third byte after a lead of
+     * 4 */
     __m256i behind_3 = _mm256_subs_epu8(second, _mm256_set1_epi8(0xE0 - 0x80));
     __m256i behind_4 = _mm256_subs_epu8(third, _mm256_set1_epi8((char)(0xF0 - 0x80)));
     __m256i must = _mm256_and_si256(_mm256_or_si256(behind_3, behind_4), _mm256_set1_epi8(-128));

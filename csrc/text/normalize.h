@@ -26,7 +26,7 @@ enum {
     CLASS_BECOMES = 0x80, /* without other flags: the lower bits are the character */
 };
 
-#define CLASS_BLOCKS (0x110000 / 64) /* those below U+10000 are not used */
+#define CLASS_BLOCKS (0x110000 / 64) /* blocks below U+10000 are not used */
 #define CLASS_BLOCK(code_point) ((code_point) / 64)
 
 /* A symbol that has this many other symbols as prefixes never matches: sentencepiece considers the 64

@@ -48,8 +48,8 @@ typedef struct pattern_automaton {
  *     x = ("|a", b)        PATTERN_MARKS     before a letter after a mark that does not begin a
  *                                            piece, because it follows a space or another mark
  *
- * Between two ASCII bytes, PATTERN_BLANKS holds whatever the byte before the blank is. Without these
- * rules, `if` and every indentation before it would form different segments. */
+ * PATTERN_BLANKS holds no matter which ASCII byte precedes the blank. Without these rules, `if` and
+ * every indentation before it would form different segments. */
 enum pattern_context { PATTERN_BLANKS = 1, PATTERN_MARKS = 2 };
 
 INLINE int is_blank(uint8_t byte) { return byte == ' ' || byte == '\t'; }
@@ -109,10 +109,11 @@ INLINE uint8_t pattern_class_of(const pattern *p, uint32_t code_point)
 enum pattern_border {
     /* Dividing the text here may change the pieces. */
     PATTERN_BOUND,
-    /* The pieces of both sides are those of the text, but the last one of the left side and the first
-     * one of the right side may be parts of one piece. */
+    /* The pieces of both sides are those of the undivided text, except that the last piece on the
+     * left and the first piece on the right may be parts of one piece. */
     PATTERN_FREE,
-    /* In any text a piece ends here, and the pieces of both sides are those of the text. */
+    /* In any text a piece ends here, and the pieces of both sides are those of the undivided
+     * text. */
     PATTERN_CUT
 };
 

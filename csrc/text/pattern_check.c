@@ -4,9 +4,9 @@
  * it reports no match. An attempt becomes late at the point after which it reads only silent cells:
  * it has passed the end of its match, or it has no match.
  *
- * The automaton has finitely many cells, so a statement about all texts is one about all paths
- * through it. Each check errs on the safe side: a pattern may be rejected, or a border reported as
- * PATTERN_BOUND, although no text would show a difference. */
+ * The automaton has finitely many cells, so a statement about all texts is a statement about all
+ * paths through these cells. Each check errs on the safe side: a pattern may be rejected, or a
+ * border reported as PATTERN_BOUND, although no text would show a difference. */
 
 #include "ground/alloc.h"
 #include "text/pattern_build.h"

@@ -50,7 +50,7 @@ static void set_split(emitter *e, int32_t split, int32_t body, int32_t after, in
 }
 
 /* Each alternative but the last has a split before it and a jump to the end after it. The end is
- * not known yet, so the jumps form a list through x, which is resolved there. */
+ * not known yet, so until then, the field x of each jump links it to the previous jump. */
 static int emit_choice(emitter *e, int32_t child)
 {
     int32_t jumps = -1; /* a list of the jumps to the end, linked by x */
