@@ -13,9 +13,9 @@
  *                    | 15 ids ........................................................ word |
  *
  * Ids are 16 or 32 bits wide, and so is `word`: its low 4 bits count the ids; the others belong to
- * model/segments.h, which declares the entries. n = 0 marks an empty entry, as no segment is empty.
- * A short entry takes 32 bytes, so it never crosses the border of a cache line. If a short segment
- * has too many ids for a short entry, as runs of spaces do in GPT-2, its entry has the mark
+ * model/segments.h, which declares the entries. n = 0 marks an empty entry, since no segment is
+ * empty. A short entry takes 32 bytes, so it never crosses the border of a cache line. If a short
+ * segment has too many ids for a short entry, as runs of spaces do in GPT-2, its entry has the mark
  * MEMO_ELSEWHERE, and the ids are in the long table. A hit copies all ids and the word, whatever
  * the count, and advances the output by the count; a copy of fixed size needs no branch.
  * UNITOK_ENCODE_SLACK reserves the space for this copy. */
@@ -34,10 +34,10 @@
 /* In byte 15 of a short key: the ids are in the long table. */
 #define MEMO_ELSEWHERE (UINT64_C(0x80) << 56)
 
-/* Patterns divide texts into many different segments, so their models have the largest memo. It is
- * small at first and grows after MEMO_SMALL_MISSES misses, so that a scratch for one sentence costs
- * little. Models with more than 65,536 pieces also need more entries than others. There are half as
- * many long entries as short ones, or a quarter with MEMO_BITS_PATTERN. */
+/* Patterns divide texts into many different segments, so their models have the largest memo. Such a
+ * memo is small at first and grows after MEMO_SMALL_MISSES misses, so that a scratch for one
+ * sentence costs little. Models with more than 65,536 pieces also need more entries than others.
+ * There are half as many long entries as short ones, or a quarter with MEMO_BITS_PATTERN. */
 #define MEMO_BITS_SMALL 10
 #define MEMO_BITS_PATTERN 18
 #define MEMO_SMALL_MISSES 256

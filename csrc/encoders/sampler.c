@@ -36,9 +36,9 @@ enum { GO_ON, AT_END, AT_CUT, CELLS_FULL, OUT_OF_RANGE };
 
 /* Before edges leave a position, its sum must be in 2^-400..2^400; otherwise it is scaled to 1..2
  * together with all pending sums. With weights of at least 2^-500, each edge adds at least 2^-900,
- * so nothing underflows. A weight below 2^-1074 is 0 as a double. The loss, less than 2^-674, is
- * negligible compared with a sum of 2^-400, but not once pending sums have been scaled up. So a
- * model with a weight below 2^-500 is never scaled. */
+ * so nothing underflows. A weight below 2^-1074 is 0 as a double. Its edge would add less than
+ * 2^-674, which is negligible compared with a sum of 2^-400, but not once pending sums have been
+ * scaled up. So a model with a weight below 2^-500 is never scaled. */
 #define SUM_EXPONENT_MAX 400
 #define SCALABLE_EXPONENT_MAX 600
 #define PENDING_EXPONENT_MIN (-900)

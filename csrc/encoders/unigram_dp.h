@@ -6,7 +6,7 @@
  *     SCORES     the member of unigram that holds the scores
  *     RESTARTS   1: sums restart where they pass RESTART_ABOVE (sentencepiece 0.2.3)
  *     STARTS_INSIDE  1: positions may be bytes (UNITOK_BYTES)
- *     ERROR_UNIT, LEVELS   the error of one addition in units of the bound, and the bounds tried: see limit_of
+ *     ERROR_UNIT, LEVELS   the error of one addition as a fraction of the bound on sums, and the bounds to try
  *
  * The |S| for which the path stays the same (unigram_exact) --------------------------------------
  *

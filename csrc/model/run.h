@@ -6,7 +6,7 @@
  *     text    | chunk | chunk | ...      up to CUT_CHUNK_BYTES each, beginning with a segment
  *                │
  *                ├─ a path of the kind: is_next? ── encode ──▶ ids of the chunk, of a part of it,
- *                or of more text
+ *                │                                             or of more text
  *                ├─ path_memo: any cuts?         ── encode ──▶ ids of the segments between them, from the memo
  *                └─ path_walk                    ── encode ──▶ ids of one long segment
  */

@@ -46,9 +46,9 @@ typedef struct born_at {
 typedef struct births {
     born_pair *items;
     int64_t n, capacity;
-    /* numbers[is_right][other] - 1 is the index of the pair in `items`; 0 means that it is not born
-     * yet. All pairs born in a merge share one symbol, so the other symbol identifies the pair, and
-     * no hash table is needed. */
+    /* numbers[is_right][other] - 1 is the index of the pair in `items`; 0 means that the pair is
+     * not born yet. All pairs born in a merge share one symbol, so the other symbol identifies the
+     * pair, and no hash table is needed. */
     uint32_t *numbers[2];
     int64_t n_numbers;
     born_at *events; /* positions of all items, in text order */

@@ -307,8 +307,8 @@ static int add_end(unitok_segmenter *s, struct line_end end)
     return 1;
 }
 
-/* Counts the last unit of a line of weight w: w - 1 times followed by the line itself, and once
- * waiting for the next line. */
+/* Counts the last unit of a line of weight w: w - 1 times followed by the start of the same line;
+ * the last time, the unit waits for the next line. */
 static int count_last(unitok_segmenter *s, const uint8_t *line, const uint8_t *unit, int64_t n_unit,
                       uint64_t weight)
 {
@@ -508,7 +508,8 @@ static int count_end(unitok_segmenter *s, const struct line_end *end, int n_mark
 }
 
 /* The last units of all lines are known now, and each gets the first character of the next line, if
- * there is one. In an ordered counter, the copies of a line of weight w come before it. */
+ * there is one. In an ordered counter, the first w - 1 copies in a line of weight w come before the
+ * last one. */
 int32_t unitok_segmenter_finish(unitok_segmenter *s, unitok_error *error)
 {
     int64_t n = drop_empty(s->ends, s->n_ends);

@@ -7,17 +7,17 @@
  *
  *     unit 0xFF next character                        inside a line
  *     unit 0xFF NUL first character of the next line  at the end of a line; the last line has nothing after the NUL
- *     unit 0xFF 0xFF NUL first character of the line  in an ordered counter: the next unit is the last of these copies
+ *     unit 0xFF 0xFF NUL first character of the line  in an ordered counter: every copy except the last
  *
- * A line of weight w is w lines for the seeds, the first w - 1 of them followed by the line itself.
- * For the E-step of an ordered counter it is one line of weight w: unitok_units_fold() adds up the
- * counts of its copies again.
+ * For the seeds, a line of weight w counts as w copies in a row, so each copy but the last is
+ * followed by the same line. For the E-step of an ordered counter, it counts as one line of weight
+ * w: unitok_units_fold() adds up the counts of its copies again.
  *
- * The symbol after the last unit of a line is known only when the next line comes, so these units
+ * The character after the last unit of a line is known only when the next line comes, so last units
  * wait in `ends`.
  *
- * If the normalizer can produce compact text (ground/space.h), which is much faster, text is cut in
- * that form, and a space becomes U+2581 on the way to the counter.
+ * If the normalizer can produce compact text (ground/space.h), text is cut in that form, which is
+ * much faster, and a space becomes U+2581 on the way to the counter.
  *
  * Two lines, "the cat" and "a", give these units with followers:
  *

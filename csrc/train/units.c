@@ -93,7 +93,7 @@ static int count_parts(unitok_counter *counter, const uint8_t *unit, int64_t n_b
  * This can make different units equal, so they are counted again:
  *
  *     UNITOK_FOLD_CUT      the unit is cut at such characters, and its parts are counted; the text after it is dropped
- *     UNITOK_FOLD_STRIP    the text after the unit is dropped; copies (two marks) are added to the next unit
+ *     UNITOK_FOLD_STRIP    the text after the unit is dropped; counts of copies (two marks) go to the next unit
  *     UNITOK_FOLD_WHOLE    the text after the unit is kept, and folded too */
 int32_t unitok_units_fold(const unitok_units *units, const uint8_t *keep, int32_t fold,
                           unitok_counter *counter, unitok_error *error)

@@ -160,8 +160,8 @@ def _capital_always(word: str, language: str) -> str:
 
 
 def _with_compounds(rows: list[tuple[str, float]], capital: dict[str, str]) -> list[tuple[str, float]]:
-    """Capitalize German compound nouns that are not in a list: a frequent word, perhaps with a linking s, and a
-    noun."""
+    """Capitalize German compound nouns that are not in a list. A compound is a frequent word, perhaps a linking s, and
+    a noun."""
     first = {word.lower() for word, _ in rows[:COMPOUNDED] if len(word) >= 3}
 
     def is_compound(word: str) -> bool:
@@ -199,7 +199,7 @@ def _joined(tokens: list[str], language: str, rng: random.Random) -> list[str]:
 
 
 def _number(token: str, rng: random.Random) -> str:
-    """Replace wordfreq's zeros by digits. Dates become valid dates, and four digits usually become a year."""
+    """Replace wordfreq's zeros with digits. Dates become valid dates, and four digits usually become a year."""
     if date := _DATE.fullmatch(token):
         day, month, year = rng.randint(1, 28), rng.randint(1, 12), rng.randint(*YEARS)
         widths = [len(date[i]) for i in (1, 3, 4)]
