@@ -172,8 +172,8 @@ static void skip_marks(scan *s, int64_t position)
     }
 }
 
-/* Whether the anchor at this position is marked for windows that begin `before` units before it.
- * Positions must not decrease from call to call. */
+/* Whether the anchor at this position is marked for windows that begin `before` units before the
+ * anchor. Positions must not decrease from call to call. */
 INLINE int is_marked(scan *s, int64_t position, int64_t before)
 {
     skip_marks(s, position);

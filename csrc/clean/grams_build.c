@@ -2,7 +2,7 @@
  *
  *     1. Number the units: each distinct word gets a number, and its folded form is kept.
  *     2. Find the lengths of n-grams: n, and the lengths of shorter items.
- *     3. Put every n-gram into the slots; one that is already there is a repeat.
+ *     3. Put every n-gram into the slots; an n-gram that is already there is a repeat.
  *
  * Equal words of items have equal ids, so memcmp can compare two n-grams of items. The folded forms
  * are needed to compare the words of documents with those of items:

@@ -248,7 +248,7 @@ static int add_query(phrase_search *t, int64_t n, uint32_t id, rows in)
     return 1;
 }
 
-/* Runs all queries. Once one of them has waited for the disk, the pages of the next ones are
+/* Runs all queries. Once a query has waited for the disk, the pages of the next queries are
  * requested early. The first query that a search runs shows whether this is worthwhile. */
 static void run_queries(phrase_search *t, int64_t n)
 {

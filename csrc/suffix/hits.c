@@ -187,9 +187,9 @@ static void compare_left(text_search *t, interval in, int32_t n_tokens)
     }
 }
 
-/* Searches for the path again after each of left_ids, which are fewer than the suffixes. If
- * the pieces are in rank order, one interval covers all tokens with which Q can end, so the
- * searches for all left tokens are interleaved. Otherwise they run one at a time. */
+/* Searches for the path again after each of left_ids, which are fewer than the suffixes. If the
+ * pieces are in rank order, one interval covers all tokens that can end the match, so the searches
+ * for all left tokens are interleaved. Otherwise they run one at a time. */
 static void search_from_left(text_search *t, int32_t depth, int64_t pos, range ends)
 {
     const shard *s = t->s;

@@ -149,8 +149,8 @@ static void LEVEL(place)(struct unitok_suffix *s, sort_level *level, int64_t *bu
 /* ------------------------------------------------------------------------------- induction ---- */
 
 /* The text position just before the suffix of an entry; 0, which is also safe to read, if the entry
- * has not been written yet. The position is only prefetched, so a wrong one costs time but not
- * correctness. */
+ * has not been written yet. The position is only prefetched, so a wrong position costs time but
+ * does not change the result. */
 INLINE POSITION LEVEL(before)(POSITION entry, int64_t n)
 {
     POSITION i = (entry & MASK) - 1;

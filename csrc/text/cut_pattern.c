@@ -72,9 +72,9 @@ static NOINLINE int is_beside_unmerged(const cut_pattern *cuts, const uint8_t *t
 }
 
 /* Whether position i, between two characters, is joined. by_pieces tells whether the pieces join
- * it. is_edge, a filter of a few KB, marks the characters with which an unmerged piece begins or
- * ends. The text is compared with the first and last two characters of these pieces only if such a
- * character is next to position i. */
+ * it. cuts->is_edge, a filter of a few KB, marks the characters with which an unmerged piece begins
+ * or ends. The text is compared with the first and last two characters of these pieces only if such
+ * a character is next to position i. */
 INLINE int joined_between(const cut_pattern *cuts, uint32_t before, uint32_t after, int by_pieces,
                           const uint8_t *text, int64_t i, int64_t n_bytes)
 {

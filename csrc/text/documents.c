@@ -29,8 +29,8 @@ typedef struct needle {
 } needle;
 
 /* Returns the start of the greatest suffix of x[0..n-1], and its period. With `reversed`, the order
- * of byte values is reversed. `at` is the best start so far, `other` is the start it is compared
- * with, and the first k bytes of the two suffixes are equal. */
+ * of byte values is reversed. `at` is the best start so far, `other` is the start that is compared
+ * with it, and the first k bytes of the two suffixes are equal. */
 static int64_t needle_greatest_suffix(const uint8_t *x, int64_t n, int reversed,
                                       int64_t *ret_period)
 {
@@ -78,7 +78,7 @@ static needle needle_new(const uint8_t *bytes, int64_t n_bytes)
 
 /* Returns the first occurrence in text[0..n_bytes-1] that begins at `at` or later, or -1.
  *
- * 1. Compare the right part forwards. A mismatch at k shifts its start past k.
+ * 1. Compare the right part forwards. A mismatch at k shifts the start of the right part past k.
  * 2. Compare the left part backwards. A mismatch shifts by the period. */
 static int64_t needle_find(const needle *x, const uint8_t *text, int64_t n_bytes, int64_t at)
 {
