@@ -165,7 +165,7 @@ static void drop_unused(bpe *m)
 }
 
 /* Enters the pieces with is_direct[k] into m->direct and its filter. If every factor leaves the
- * table too crowded, the model does without the table, which only saves time. Returns 0 if
+ * table too crowded, the model goes without the table, which would only save time. Returns 0 if
  * allocation fails. */
 static int fill_direct(bpe *m, const unitok_spec *spec, const uint8_t *is_direct)
 {
@@ -203,8 +203,8 @@ static int fill_direct(bpe *m, const unitok_spec *spec, const uint8_t *is_direct
 }
 
 /* Encodes every piece. Pieces that encode to themselves are entered in m->direct. This is valid
- * because the ids of a segment depend only on its bytes, unless m has unused pieces. For each
- * piece, sets met[at] = 1 for the slot of the pair that merged last. */
+ * because m has no unused pieces, so the ids of a segment depend only on its bytes. For each piece,
+ * sets met[at] = 1 for the slot of the pair that merged last. */
 static int find_direct(bpe *m, const unitok_spec *spec, uint8_t *met, uint8_t *is_direct)
 {
     bpe_scratch scratch = {0};

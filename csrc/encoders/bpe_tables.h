@@ -40,8 +40,8 @@ typedef struct bpe_made {
  *     63 .... 21 | 20 .... 0
  *     before     | symbol         0: its bytes are symbols
  *
- * `before` is a set of bytes (bpe_before_bit). After any of them, the character is not a symbol
- * either: its bytes are. */
+ * `before` is a set of bytes (bpe_before_bit). After any of these bytes, the bytes of the character
+ * are symbols, and the character is not. */
 #define BPE_CHARACTERS 0x10000
 
 /* A piece of up to BPE_DIRECT_BYTES bytes whose own text merges into it. A segment equal to it
@@ -54,8 +54,8 @@ typedef struct bpe_made {
 #define BPE_DIRECT_BYTES 12
 
 /* Small filters of hash bits, 1 << BPE_FILTER_BITS for each slot, reject most segments that are not
- * such pieces, and most neighbours that do not merge. They help because the tables themselves do
- * not fit in the L2 cache. At most one bit in sixteen is set. */
+ * such pieces, and most neighbours that do not merge. They help when the tables themselves do not
+ * fit in the L2 cache. At most one bit in sixteen is set. */
 #define BPE_FILTER_BITS 3
 
 typedef struct bpe_direct {

@@ -78,11 +78,12 @@ void lanes_free(lanes *l);
 /* The choice between lanes and memo. The lanes take the same time for any text; the memo is faster
  * if it holds nearly all segments.
  *
- * Wide text, in which one byte in LANES_WIDE is beyond ASCII, uses the lanes until only one byte in
- * LANES_WIDE_STILL is. A character that is not a piece costs a mispredicted branch, and the 11,172
- * Korean syllables are spread over the units and are mostly not pieces. So in Korean, and after a
- * span in which more than one byte in LANES_RARE begins such a character, the memo encodes the next
- * LANES_PAUSE chunks, provided that their segments are shorter than LANES_SHORT_WIDE bytes.
+ * Text is wide if more than one byte in LANES_WIDE is beyond ASCII; while the lanes are in use, one
+ * in LANES_WIDE_STILL suffices. Wide text uses the lanes. A character that is not a piece costs a
+ * mispredicted branch, and the 11,172 Korean syllables are spread over the units and are mostly not
+ * pieces. So in Korean, and after a span in which more than one byte in LANES_RARE begins such a
+ * character, the memo encodes the next LANES_PAUSE chunks, provided that their segments are shorter
+ * than LANES_SHORT_WIDE bytes.
  *
  * Other text uses the memo if it has more than one cut in LANES_SHORT_SEGMENT bytes, and the lanes
  * if it has fewer than one in LANES_LONG_SEGMENT. In between, the memo encodes LANES_TRIAL_BYTES as

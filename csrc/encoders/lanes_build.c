@@ -213,8 +213,8 @@ static uint64_t unit_of(const builder *b, uint32_t at, uint64_t above)
 
 /* Writes the root's children: a unit for every symbol, whether or not it is a piece, so that a walk
  * can start with any symbol. A symbol of one byte has the id of that byte; a character that is not
- * a piece gets no_id. The symbol stored in them is NO_SYMBOL, so that a walk from another node
- * never mistakes one of them for a child of that node. */
+ * a piece gets no_id. The symbol stored in these units is NO_SYMBOL, so that a walk from another
+ * node never mistakes one of them for a child of that node. */
 static void write_first(const builder *b, lanes *l)
 {
     for (uint32_t symbol = 0; symbol < CHAR_SYMBOLS; symbol++) {

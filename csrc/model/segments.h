@@ -153,7 +153,7 @@ static int64_t NAME(merge_unknown)(run *r, void *all, int64_t n)
  * ids. *ret_word becomes the word of its entry. Not inlined, to keep the hit loop small. For a
  * model with scores, the segment is first solved for a sum of 0, because that path is valid for
  * most sums; *ret_is_valid says whether it is valid for the true sum. If not, the caller stores the
- * ids and then walks. Other kinds encode it once. */
+ * ids and then walks. Models without scores encode the segment once. */
 static NOINLINE int64_t NAME(miss)(run *r, const uint8_t *segment, int64_t n_bytes, ID *ids,
                                    uint32_t *ret_word, int *ret_is_valid)
 {

@@ -58,8 +58,9 @@ static int is_letter(uint8_t byte) { return (byte | 0x20) >= 'a' && (byte | 0x20
 static int is_digit(uint8_t byte) { return byte >= '0' && byte <= '9'; }
 
 /* See closed_words in unitok_train.h. Whether `byte` may follow `before`: a non-ASCII byte may
- * follow anything. An ASCII byte must be a letter after a letter or a non-ASCII byte, and a digit
- * after a digit. After any other byte, a digit is allowed only if that byte is a space. */
+ * follow anything. After a letter or a non-ASCII byte, an ASCII byte must be a letter; after a
+ * digit, it must be a digit. After a space, any byte may follow; after any other byte, all except
+ * digits. */
 static int is_closed(uint8_t before, uint8_t byte)
 {
     if (byte >= 0x80) return 1;

@@ -8,8 +8,8 @@
  *              └─────┴─────┴─────┘          a new piece: log P(byte)
  *
  * Sums and ties are the same as with numpy in bytepiece 0.6.3: sums are float64, and of several
- * equal states the lowest wins. A probability is the difference of two logarithms of counts, the
- * second of which was looked up at the previous byte:
+ * states with equal sums the lowest wins. A probability is the difference of two logarithms of
+ * counts, the second of which was looked up at the previous byte:
  *
  *     byte       a      b      c
  *     logs[0]    a      b      c          log P(c | ab) = logs[2] here - logs[1] of the byte before
@@ -31,7 +31,7 @@
 
 #define AT_ONCE 32 /* bytes whose n-grams are looked up together */
 #define STATES_MAX UNITOK_NGRAM_MAX_ORDER
-#define FROM_LAST 8 /* flag of a route: the last state comes from itself */
+#define FROM_LAST 8 /* in a route: the last state follows itself */
 
 /* The memory of one thread that cuts chunks. It contains the routes of the longest possible chunk:
  * Viterbi needs to remember only one byte per byte of text. */

@@ -7,8 +7,8 @@
  * Most units of a text are found here, in a table that fits in the L2 cache. A counter of millions
  * of keys does not fit in any cache, and each access waits for memory three times: for the slot,
  * the entry and the key. So units on their way to the counter wait until there are 32, whose slots
- * and then entries are prefetched together. The table itself is also accessed a few units late,
- * after its line has arrived from the L3 cache.
+ * and then entries are prefetched together. A unit's place in the table is also accessed only a few
+ * units later, after its cache line has arrived from L3.
  *
  * If is_compact, a space stands for U+2581 (ground/space.h), and the counter gets U+2581. */
 #pragma once

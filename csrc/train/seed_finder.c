@@ -231,9 +231,9 @@ static int hand_over(unitok_seed_finder *f, unitok_counter *counter)
     return 1;
 }
 
-/* Makes space in `found`, by dropping, handing over or growing; returns 0 if allocation fails. With
- * max_seeds, the list is cut down when it has twice that number; without it, a long list is emptied
- * into a counter. */
+/* Makes space in `found`, by dropping, handing over or growing; returns 0 if allocation fails. If
+ * max_seeds is set, the list is cut down when it holds twice as many repeats; otherwise, a long
+ * list is emptied into a counter. */
 static int reserve_found(unitok_seed_finder *f)
 {
     if (f->max_seeds && f->n_found >= 2 * f->max_seeds && !drop_worst(f)) return 0;
@@ -243,8 +243,8 @@ static int reserve_found(unitok_seed_finder *f)
 }
 
 /* Keeps text[begin..begin+n_bytes) if it may be a seed; returns 0 if allocation fails. The cheap
- * tests come first: most repeats are dropped, before their bytes are read, because even a piece of
- * the maximum length with their weight would be worth too little. */
+ * test comes first. It drops most repeats before their bytes are read, because even a piece of the
+ * maximum length with the same weight would be worth too little. */
 static int propose(unitok_seed_finder *f, int64_t begin, int64_t n_bytes, uint64_t weight)
 {
     if (weight < 2 || (float)weight * (float)rules_max_symbols(f->seeds->rules) < f->least)
