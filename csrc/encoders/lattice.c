@@ -8,9 +8,10 @@
 
 /* ---------------------------------------------------------------------------------- Tables ---- */
 
-/* Returns the number of characters in piece k, and tells whether the last one is complete. U+2581
- * counts as one byte if spaces are escaped, even if it interrupts an incomplete character: compact
- * text has a space there, and the lead byte alone determines how many bytes follow. */
+/* Returns the number of characters in piece k, and in *ret_is_whole whether the last one is
+ * complete. U+2581 counts as one byte if spaces are escaped, even if it interrupts an incomplete
+ * character: compact text has a space there, and the lead byte alone determines how many bytes
+ * follow. */
 static int64_t count_characters(const unitok_spec *spec, int64_t k, int *ret_is_whole)
 {
     int is_escaped = (spec->flags & UNITOK_ESCAPE_WHITESPACES) != 0;

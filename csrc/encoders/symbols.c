@@ -6,8 +6,8 @@
  *
  *     symbols_add       insert; if a character lands too far from its place, lay out again
  *     lay_out_again     try the other factors of probing.h, then twice as many slots
- *     symbols_settle    at the end: lay out again while a run is too long, for characters that are
- *                       not in the table, whose lookups read to the end of a run */
+ *     symbols_settle    at the end: lay out again while a run is too long, because the lookup of a
+ *                       character that is not in the table reads to the end of a run */
 
 #include "encoders/symbols.h"
 

@@ -49,12 +49,12 @@ typedef int64_t token_encoder(const unitok_model *m, unitok_scratch *s, const ui
  *
  * Code outside the kind's own file reads the table and never compares the number of a kind. */
 struct model_kind {
-    int32_t flags;           /* the unitok_model_flags that it supports */
+    int32_t flags;           /* the unitok_model_flags that the kind supports */
     const flag_rule *rules;  /* how flags can be combined: see spec.h; NULL: no rules */
     int32_t cut_flags;       /* cuts that are made whatever the pieces are: see cut.h */
     int32_t methods;         /* sampling methods: bits 1 << enum unitok_sample_method */
     int32_t tokens_per_byte; /* the most tokens per byte of a segment */
-    int32_t has_engines;     /* whether it supports every unitok_engine, not only the first */
+    int32_t has_engines;     /* whether the kind supports every unitok_engine, not only the first */
 
     /* make_image lays out the native image of a spec (to be freed with mem_free); `open` opens an
      * image in place and fills *m. */
@@ -64,8 +64,8 @@ struct model_kind {
                     unitok_model *m, unitok_error *error);
 
     /* build creates the encoder in m->state, after everything else, and sets m->paths if the kind
-     * has better paths than the memo; it can be called again after a failure. The other two return
-     * the memory that build added, and free m->state, which may be NULL. */
+     * has better paths than the memo; it can be called again after a failure. memory_bytes returns
+     * the memory that build added. free frees m->state, which may be NULL. */
     int32_t (*build)(unitok_model *m, unitok_error *error);
     int64_t (*memory_bytes)(const unitok_model *m);
     void (*free)(unitok_model *m);

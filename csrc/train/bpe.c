@@ -266,10 +266,10 @@ int32_t unitok_bpe_trainer_join(unitok_bpe_trainer *t, unitok_error *error)
 /* ---------------------------------------------------------------------------------- Floors ---- */
 
 /* The first guess at the floor. Too high a guess costs another count of all pairs; too low a guess
- * costs memory and time for pairs that are never merged. `weight` is about the number of characters
- * in the text. If all n_pieces pieces were equally frequent, each would occur weight / n_pieces
- * times. Real counts are far from equal: the last pieces of a vocabulary are much rarer than the
- * average piece, and FLOOR_SHARE allows for that. */
+ * costs memory and time for pairs that are never merged. `weight` approximates the number of
+ * characters in the text. If all n_pieces pieces were equally frequent, each would occur weight /
+ * n_pieces times. Real counts are far from equal: the last pieces of a vocabulary are much rarer
+ * than the average piece, and FLOOR_SHARE allows for that. */
 static uint64_t guess_floor(const unitok_bpe_trainer *t, int64_t n_pieces, uint64_t min_count)
 {
     const levels *levels = &t->state.text.levels;

@@ -1,5 +1,5 @@
 /* expect.c - computes the E-step of a Unigram model: the expected number of uses of each piece,
- * over all ways to compose the units
+ * over all ways to compose the units from pieces
  *
  *     forward    alpha(k)  = sum over edges j -> k of alpha(j) * p(edge)
  *     backward   beta(j)   = sum over edges j -> k of p(edge) * beta(k)
@@ -7,14 +7,14 @@
  *
  * There are two forms:
  *
- * - In probabilities, for training that need not match sentencepiece's: one multiplication and one
+ * - In probabilities, for training that need not match sentencepiece: one multiplication and one
  *   addition per edge, in float64. Numbers that become too small are scaled by 2^256, and each
  *   position stores the number of scalings. Expected counts are sums of integers, in units of 1 /
  *   `unit`, so they do not depend on the order in which threads add them.
  * - In logarithms of float32, step by step as sentencepiece 0.2.3 computes them with one thread, to
- *   the last bit. This form needs log(exp a + exp b) for each edge. Polynomials give these
- *   functions with a known error, and libm is called only if, within that error, two float32 values
- *   could be the nearest.
+ *   the last bit. This form needs log(exp a + exp b) for each edge. Polynomials
+ *   approximate these functions with a known error, and libm is called only if, within that error,
+ *   two float32 values could be the nearest.
  *
  * alpha is kept for the bytes that a unit shares with the previous unit. The backward pass links
  * the edges that start at each position, nearest end first, except that unknown edges come last, as

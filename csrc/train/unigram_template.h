@@ -21,9 +21,9 @@ typedef struct NAME(cell) {
     uint32_t from, piece;
 } NAME(cell);
 
-/* The best way to reach position `at` without the edge of piece `without`; its `from` is `at`
- * itself if there is none. Of paths with the same score, the one with the longest last piece,
- * which comes first, is kept. */
+/* The best way to reach position `at` without the edge of piece `without`; `from` is `at` itself if
+ * there is no other way. Of paths with the same score, the one with the longest last piece, which
+ * comes first, is kept. */
 INLINE NAME(cell) NAME(best_edge)(const unitok_lattice *lattice, int64_t at, uint32_t without)
 {
     const NAME(cell) *cells = lattice->cells;
@@ -86,11 +86,10 @@ int32_t NAME(unitok_unigram_paths)(const unitok_lexicon *lexicon, unitok_lattice
     return UNITOK_OK;
 }
 
-/* Writes the best path that spells a piece without using it to alternatives[0..result). Returns 0
- * if there is none, -1 if it is better than the piece itself, -2 if allocation fails. The best
- * paths to all positions inside the piece cannot use the piece itself, which ends only at its end.
- * So it is enough to leave the piece out in the last step. The path is found from its end, and then
- * reversed. */
+/* Writes to alternatives[0..result) the best path that spells a piece without using that piece.
+ * Returns 0 if there is none, -1 if it is better than the piece itself, -2 if allocation fails. No
+ * path to a position inside the piece can use the piece itself, so it is enough to leave it out in
+ * the last step. The path is read from its end, and then reversed. */
 static int64_t NAME(alternative)(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                                  const REAL *scores, REAL unknown_score, const uint8_t *piece,
                                  int64_t n_bytes, uint32_t number, uint32_t *alternatives)
