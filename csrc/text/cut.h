@@ -150,7 +150,8 @@ void cut_build_pattern_alone(const pattern *pattern, cut_pattern *ret);
 cut_scan cut_scan_for(int32_t cpu);
 
 /* cut_next returns the first cut after text[begin], or n_bytes; cut_last returns the last cut, or 0.
- * Both functions are slow: they are meant for long segments, which are rare. */
+ * Both leave out the cuts of is_cut_by_context(). They are slow: they are meant for long segments,
+ * which are rare. */
 int64_t cut_next(const cut_table *table, const uint8_t *text, int64_t begin, int64_t n_bytes);
 int64_t cut_last(const cut_table *table, const uint8_t *text, int64_t n_bytes);
 
@@ -189,8 +190,10 @@ INLINE int joined_by_pieces(const cut_table *table, int code, const uint8_t *tex
 int joined_by_classes(const cut_pattern *cuts, int code, const uint8_t *text, int64_t i,
                       int64_t n_bytes);
 
-/* Whether the pattern ends a piece at position i because of three bytes (pattern.h). The scans for
- * SSE2 and NEON leave these cuts out. */
+/* Whether the pattern ends a piece at position i because of three bytes (pattern.h). Only the scans
+ * make these cuts (except those for SSE2 and NEON), because they read the text that the pattern
+ * reads. cut_last also reads documents whose added tokens have not been found yet, and a token that
+ * begins or ends among the three bytes is no part of the pattern's text. */
 INLINE int is_cut_by_context(const cut_table *table, const uint8_t *text, int64_t i,
                              int64_t n_bytes)
 {
@@ -202,11 +205,11 @@ INLINE int is_cut_by_context(const cut_table *table, const uint8_t *text, int64_
            (text[i - 2] == ' ' || is_mark(text[i - 2]));
 }
 
-/* Returns whether position i of text[0..n_bytes-1] is joined, 0 < i < n_bytes. */
+/* Returns whether position i of text[0..n_bytes-1] is joined, 0 < i < n_bytes, apart from
+ * is_cut_by_context(). */
 INLINE int joined(const cut_table *table, const uint8_t *text, int64_t i, int64_t n_bytes)
 {
     uint8_t code = table->pair[text[i - 1] << 8 | text[i]];
-    if (code == CUT_NEVER && is_cut_by_context(table, text, i, n_bytes)) return 0;
     if (UNLIKELY(code & CUT_CLASSES))
         return joined_by_classes((const cut_pattern *)table, code & ~CUT_CLASSES, text, i, n_bytes);
     return joined_by_pieces(table, code, text, i, n_bytes);
