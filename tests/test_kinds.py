@@ -44,7 +44,7 @@ def test_a_made_up_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     run("verify", "ids.u16")
     run("index", "ids.u16", "-o", "idx")
     assert run("search", "idx", "ab", "--count").split()[0] == "2"
-    assert "this Toy model is lattice" in run(
+    assert "the method for this Toy model must be lattice" in run(
         "tokenize", "a.txt", "-o", "x.u16", "-m", "m.utk", "--sample", "alpha=0.5,seed=1,method=viterbi", code=1
     )
     assert "this is toy" in run("vocab", "edit", "m.utk", "-o", "v.utk", code=1)
