@@ -5,8 +5,8 @@
 #include "ground/rng.h"
 #include "structures/heap.h"
 
-/* The largest number of symbols for which a scan finds the best pair; one bit of a word marks each.
- * The scan is twice as fast as the heap at 64 symbols, and three times as fast at 32. */
+/* The largest number of symbols for which a scan finds the best pair; each is marked by one bit of
+ * a word. The scan is twice as fast as the heap at 64 symbols, and three times as fast at 32. */
 #define SHORT_SYMBOLS 64
 
 /* The pair with the smallest key merges first. */
@@ -323,8 +323,8 @@ static void fill_heap(finder f, long_text *t)
  * place in merges[] changes, and its key is recognized as outdated when it is popped. So each merge
  * costs O(log n).
  *
- * The two references draw for dropout at different times. SentencePiece draws when a valid pair
- * is due and then forgets it. Hugging Face draws for every key that it pops, outdated or not,
+ * The two references draw for dropout at different times. SentencePiece draws when a valid pair is
+ * due, and forgets a skipped pair. Hugging Face draws for every key that it pops, outdated or not,
  * and returns all skipped keys to the heap after the next draw that does not skip. */
 static uint64_t merge_long(finder f, long_text *t, double dropout, uint64_t *stream)
 {
@@ -408,8 +408,8 @@ static void cut_merges_text(const bpe *m, const uint8_t *text, int64_t n_bytes, 
     if (n_waiting) put_symbol(out, m->unknown, n_waiting);
 }
 
-/* If the bytes of the character at text[i] always merge into it here, returns its symbol and sets
- * *ret_n to its length. Otherwise returns SYMBOL_NONE. */
+/* If the bytes of the character at text[i] always merge into that character here, returns its
+ * symbol and sets *ret_n to its length. Otherwise returns SYMBOL_NONE. */
 INLINE uint32_t whole_character(const uint64_t *characters, const uint8_t *text, int64_t i,
                                 int64_t n_bytes, int64_t *ret_n)
 {

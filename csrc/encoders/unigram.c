@@ -275,8 +275,8 @@ static int allocate(unigram *m)
 }
 
 /* Whether a text can contain unknown characters. If characters are bytes and all bytes are pieces,
- * it cannot, and their score, whose magnitude is huge, does not count as the largest in the
- * model. */
+ * it cannot, and the score of unknown characters, whose magnitude is huge, does not count as the
+ * largest in the model. */
 static int has_unknown(const unigram *m)
 {
     int has_all = m->char_bytes == CHAR_BYTES_ONE;

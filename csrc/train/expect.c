@@ -12,9 +12,9 @@
  *   position stores the number of scalings. Expected counts are sums of integers, in units of 1 /
  *   `unit`, so they do not depend on the order in which threads add them.
  * - In logarithms of float32, step by step as sentencepiece 0.2.3 computes them with one thread, to
- *   the last bit. This form needs log(exp a + exp b) for each edge. Polynomials
- *   approximate these functions with a known error, and libm is called only if, within that error,
- *   two float32 values could be the nearest.
+ *   the last bit. This form needs log(exp a + exp b) for each edge. Polynomials approximate these
+ *   functions with a known error, and libm is called only if, within that error, two float32 values
+ *   could be the nearest.
  *
  * alpha is kept for the bytes that a unit shares with the previous unit. The backward pass links
  * the edges that start at each position, nearest end first, except that unknown edges come last, as

@@ -23,7 +23,7 @@
 #include "ground/utf8.h"
 
 #define FIRST_BITS 12
-/* If the two encodings have not met after this many tokens, the piece gets no value here. */
+/* If the detour has not met the encoding after this many tokens, the piece gets no value here. */
 #define MAX_DETOUR 64
 
 /* ------------------------------------------------------------- which strings may be pieces ---- */

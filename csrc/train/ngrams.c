@@ -110,8 +110,8 @@ INLINE ngram_entry *find_other(ngram_entry *others, int bits, uint64_t key)
     return &others[at];
 }
 
-/* Adds to the second table, which has space: see reserve. n_short counts those entries that are not
- * also in the slots. */
+/* Adds to the second table, which has space: see reserve. n_short counts the entries of shorter
+ * n-grams, which are not in the slots. */
 static void add_other(unitok_ngrams *ngrams, uint64_t key, uint64_t count)
 {
     ngram_entry *entry = find_other(ngrams->others, ngrams->other_bits, key);
@@ -125,7 +125,7 @@ static void add_other(unitok_ngrams *ngrams, uint64_t key, uint64_t count)
 
 /* Counts an n-gram of the full order. When its count fills the slot, that count moves to the second
  * table, and the slot restarts at 1, for the occurrence that is being counted: a count of 0 would
- * mark it as empty. */
+ * mark the slot as empty. */
 INLINE void add(unitok_ngrams *ngrams, uint64_t *slots, int64_t home, uint64_t ngram, uint64_t most)
 {
     for (int64_t at = home;;) {
