@@ -19,8 +19,8 @@ CONSONANTS = "".join(sorted(set(string.ascii_lowercase) - set(VOWELS)))
 
 
 def names(bench: Bench, defaults: Iterable[str] | None = None) -> list[str]:
-    """The names in --corpora. Without it, the `defaults` that exist, or all corpora if that is None; the sample if none
-    exist."""
+    """The names in --corpora. Without it, the `defaults` that exist, or all corpora if `defaults` is None; if there are
+    none, the sample."""
     folder = bench.shared / "data" / "corpora"
     found = sorted(path.name.removesuffix(".txt.zst") for path in folder.glob("*.txt.zst"))
     if bench.corpora is None:

@@ -332,8 +332,9 @@ static NOINLINE void restart(charwise_cell *cells, int64_t n_cells, float offset
 
 /* Invariant of the loop: `near` and `next` are the cells i + 1 and i + 2, and every later open cell
  * is in memory. cells[i + 1].piece is written when it is final, because tracing back reads only
- * pieces. Nodes are prefetched in two steps: a node of two characters CHARWISE_AHEAD characters
- * early, and one of three characters three characters early, when its parent has been loaded.
+ * pieces. Nodes are prefetched in two steps: the node of two characters is prefetched
+ * CHARWISE_AHEAD positions ahead; the node of three characters, three positions ahead, when its
+ * parent has been loaded.
  *
  *     cells     i      i + 1   i + 2   i + 3   i + 4 …
  *     held in   sum    near    next    far     memory

@@ -148,8 +148,8 @@ void unigram_begin(unigram_path *path, double sum);
  * many bytes it consumed, or -1 if allocation fails. Call it again with the rest, to which more
  * text can be appended, until everything is consumed. `is_last` means that the text ends after
  * n_bytes > 0; without it, the last max_piece_bytes are not consumed. After each call path->tokens
- * holds the tokens that were settled. After the last call, path->sum is the final sum, and the
- * state of path is as after unigram_begin(path, path->sum). O(n_bytes) over all calls that consume
+ * holds the tokens that were settled. After the last call, path->sum is the final sum, and path is
+ * in the state that unigram_begin(path, path->sum) sets. O(n_bytes) over all calls that consume
  * something. */
 int64_t unigram_advance(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes,
                         int is_last);

@@ -81,8 +81,8 @@ int64_t chunk_cuts(const run *r, chunk *c);
 struct encode_path {
     /* Whether this path should encode the chunk. */
     int (*is_next)(run *r, chunk *c);
-    /* Encodes the chunk, part of it, or more of the text. Returns the number of bytes encoded; 0 if
-     * the path cannot encode it. */
+    /* Encodes the chunk, only a part of it, or more text than the chunk. Returns the number of
+     * bytes encoded; 0 if the path cannot encode it. */
     int64_t (*encode)(run *r, chunk *c, void *ids, int64_t *ret_n_ids);
 };
 

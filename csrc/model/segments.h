@@ -219,8 +219,8 @@ INLINE NAME(short_entry) *NAME(neighbour)(NAME(short_entry) *slot)
     return (NAME(short_entry) *)((uintptr_t)slot ^ sizeof *slot);
 }
 
-/* If the neighbour holds this segment, exchanges it with the slot, so that the next lookup finds it
- * there. */
+/* If the neighbour holds this segment, swaps the two entries, so that the next lookup finds the
+ * segment in the slot. */
 INLINE void NAME(exchange)(NAME(short_entry) *slot, memo_short_key key, const uint64_t wide[4])
 {
     NAME(short_entry) *other = NAME(neighbour)(slot), old = *slot;

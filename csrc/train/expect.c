@@ -47,9 +47,9 @@ typedef struct cell {
 } cell;
 
 /* Multiplies alpha by SCALE at positions at - window..at, the only ones that later positions will
- * read. Does nothing and returns 0 if one of them is already so large that the small ones are
- * negligible. Only positions within the length of the longest piece are read again, so only these
- * must have one common scale. */
+ * read. Does nothing and returns 0 if one of these alphas is already so large that the small ones
+ * are negligible. Only positions within the length of the longest piece are read again, so only
+ * these must have one common scale. */
 static int scale_alpha(cell *cells, int64_t at, int64_t window)
 {
     int64_t begin = at > window ? at - window : 0;

@@ -200,8 +200,8 @@ static int grow_pairs(greedy_pairs *pairs)
     return 1;
 }
 
-/* Adds to a pair; returns 0 if allocation fails. The table never gets more than two thirds full.
- * When it grows, the slot must be searched again. */
+/* Adds to the entry of a pair; returns 0 if allocation fails. The table never gets more than two
+ * thirds full. When it grows, the slot must be searched again. */
 static int add_pair(greedy_pairs *pairs, uint64_t key, int64_t gain, int64_t n_sources)
 {
     greedy_pair *pair = find_pair(pairs, key);

@@ -133,8 +133,8 @@ void unitok_edges_renumber(unitok_edges *record, const int64_t *numbers)
 {
     int64_t at = 0, n = 0;
     for (int64_t i = 0; i < record->n_positions; i++) {
-        /* The edges of a position are a list: those that are kept move down, and its length is
-         * updated. */
+        /* Each position has a list of edges: the edges that are kept move down, and the length of
+         * the list is updated. */
         int64_t end = at + record->n_edges[i], begin = n;
         for (; at < end; at++) {
             if (numbers[record->pieces[at]] < 0) continue;

@@ -16,8 +16,8 @@ int64_t *levels_order(const uint64_t *counts, int64_t n)
         order[i] = i;
         all |= counts[i];
     }
-    /* A radix sort from the lowest byte, which is stable. It ends at the highest byte that is not 0
-     * in all counts, which is a low byte unless the corpus is huge. */
+    /* A radix sort from the lowest byte, which is stable. It ends at the highest byte that is
+     * nonzero in any count, which is a low byte unless the corpus is huge. */
     for (int shift = 0; shift < 64 && all >> shift; shift += 8) {
         /* The index in the result where each value of the byte begins, largest value first. */
         int64_t begins[257] = {0};
