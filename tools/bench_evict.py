@@ -42,7 +42,7 @@ def evict(mapped: list[Mapping]) -> None:
 
 
 def pages_in_memory(mapped: list[Mapping]) -> int:
-    """The number of pages of the files that are in memory."""
+    """The number of the files' pages that are in memory."""
     total = 0
     for part in mapped:
         states = np.zeros(-(-part.n_bytes // mmap.PAGESIZE), np.uint8)

@@ -170,7 +170,7 @@ def facts(kind: str, data: bytes) -> Any:
 
 
 def limited(report: Report, part: str, path: Path, kind: str, size: int, max_memory: int) -> None:
-    """Compare two threads with one, or their memory with a limit."""
+    """Compare two threads with one, or measure their peak memory under a limit."""
     more: dict[str, Any] = {} if kind == "bytepiece" else {"num_threads": 1}  # because the model records it
     if part == "memory":
         two, _ = trained(OURS, path, kind, size, 2, max_memory=max_memory, **more)

@@ -17,7 +17,7 @@ TARGET = target("script_table.h")
 VERSION = (9, 0)
 # Later versions of Unicode changed the scripts of these characters.
 MOVED = {0x589: "Common", 0x61C: "Common", 0x953: "Devanagari", 0x954: "Devanagari"}
-# Pieces may mix these scripts, so they count as one. So does U+30FC, which is Common in Unicode.
+# Pieces may mix these scripts, so they count as one. U+30FC, which is Common in Unicode, counts as one of them.
 HAN = {"Han", "Hiragana", "Katakana"}
 FIXED = ["Common", "Inherited", "Han"]  # numbers 0, 1, 2
 PERL = """use Unicode::UCD qw(prop_invmap);

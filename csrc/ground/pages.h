@@ -6,10 +6,10 @@
 /* The size of a huge page on x86-64, and on ARM64 with pages of 4 KiB. */
 #define HUGE_PAGE_BYTES (INT64_C(1) << 21)
 
-/* Requests huge pages for memory that has not been touched yet, for the complete huge pages in
- * p[0..n_bytes-1]. A page fault costs 0.5 to 4 us, so touching a table of 12 MB in pages of 4 KiB
- * takes longer than encoding a megabyte of text, and each access can miss the TLB. Only Linux has
- * such a call; elsewhere, or if it fails, the pages stay as they are. */
+/* Requests that p[0..n_bytes-1], which has not been touched yet, use huge pages wherever a complete
+ * one fits. A page fault costs 0.5 to 4 us, so touching a table of 12 MB in pages of 4 KiB takes
+ * longer than encoding a megabyte of text, and each access can miss the TLB. Only Linux has such a
+ * call; elsewhere, or if it fails, the pages stay as they are. */
 void pages_prefer_huge(void *p, int64_t n_bytes);
 
 /* Linux requests no more pages at once than its read-ahead size, 128 KB by default. */

@@ -11,7 +11,7 @@
  *
  * The state is saved in checkpoints, which later versions must be able to read, so its layout is
  * fixed and has its own version number. Of the text that the normalizer is holding, only the number
- * of bytes is stored, because all of it is spaces. */
+ * of bytes is stored, because this text consists of spaces. */
 
 #include <math.h>
 

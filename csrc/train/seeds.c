@@ -2,11 +2,11 @@
  * seeds.h
  *
  * seed_finder.c finds the strings that repeat. Then frequent units that are not among these strings
- * are added: the leaves of the tree of repeats. A long unit must occur more often, because
- * otherwise the model would memorize strings that only a few texts repeat; a unit of at most
- * SHORT_CHARS characters is nearly always a word.
+ * are added: the leaves of the tree of repeats. A unit of more than SHORT_CHARS characters must
+ * occur more often than a shorter one, because otherwise the model would memorize strings that only
+ * a few texts repeat; a shorter unit is nearly always a word.
  *
- * If is_compatible, the repeats are those that sentencepiece 0.2.3 finds, which sorts complete
+ * If is_compatible, the repeats are those that sentencepiece 0.2.3 finds by sorting complete
  * sentences with a NUL after each. Units must carry the text that follows them
  * (UNITOK_SEGMENT_FOLLOWERS), which is added to their own text, so that repeats end at the same
  * places as in sentencepiece. A piece before a NUL is found a second time, as "piece NUL", and

@@ -104,7 +104,8 @@ def ordinary_words(names: frozenset[str], texts: Iterable[bytes]) -> frozenset[s
 
 
 def is_personal(piece: bytes, names: frozenset[str]) -> bool:
-    """Whether a piece contains a name as a word. A lower-case word at its start may be the end of a longer word."""
+    """Whether a piece contains a name as a word. A lower-case word at the start of the piece may be the end of a longer
+    word."""
     text = piece.decode("utf-8", "replace")
     return any(
         match[0].casefold() in names for match in _WORD.finditer(text) if match.start() > 0 or match[0][:1].isupper()

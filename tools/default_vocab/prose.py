@@ -136,7 +136,7 @@ def prose(
     tokens = _joined(tokens, language, rng)
     tokens = [_number(token, rng) if "0" in token else token for token in tokens]
     style = STYLES.get(language, Style())
-    if not style.space:  # in a script without spaces, put spaces around words of different scripts
+    if not style.space:  # in a script without spaces, put spaces around words of other scripts
         tokens = [f" {token} " if token.isascii() and token.isalpha() else token for token in tokens]
     out: list[str] = []
     left = 0

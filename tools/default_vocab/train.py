@@ -43,7 +43,7 @@ def required(folder: Path) -> list[bytes]:
 
 
 def is_allowed(piece: bytes, people: frozenset[str]) -> bool:
-    """Whether a piece contains no unwanted word, no name, and no start of a sentence on a new line."""
+    """Whether a piece is free of unwanted words, names, and starts of sentences on a new line."""
     return not (NEW_SENTENCE.search(piece) or is_unwanted(piece) or is_project(piece) or is_personal(piece, people))
 
 
