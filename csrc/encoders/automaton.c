@@ -15,8 +15,8 @@
 
 /* The fields of a unit (see the diagram in automaton.h). (unit ^ c) & FITS is 0 only if the label
  * is c and bit 8, which marks a free unit, is clear. A base occupies the bits from BASE_SHIFT up to
- * LONGEST_SHIFT, so BASE_MAX bounds the number of units. A packed piece has 256 - its length above
- * PIECE_SHIFT, and its id below. */
+ * LONGEST_SHIFT, so BASE_MAX bounds the number of units. A packed piece has 256 minus its length in
+ * the bits from PIECE_SHIFT up, and its id below. */
 #define FITS 0x1FF
 #define FREE 0x100
 #define BASE_SHIFT 9

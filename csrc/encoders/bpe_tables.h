@@ -12,11 +12,11 @@
  *
  * Merges are numbered best first; separate tables map them to their results and ranks.
  *
- * A piece can be split in two in many ways, but merging from characters makes it from at most one
- * of these pairs. The merges inside a piece do not depend on its neighbours, so the last of them
- * always joins the same pair as when the piece is encoded alone. Only these pairs, about half of
- * all pairs of a SentencePiece model, are in the main table. The others, which only dropout can
- * reach, are in a second table. */
+ * A piece can be split into many pairs, but merging from characters makes it from at most one of
+ * them. The merges inside a piece do not depend on its neighbours, so the last of them always joins
+ * the same pair as when the piece is encoded alone. Only these pairs, about half of all pairs of a
+ * SentencePiece model, are in the main table. The others, which only dropout can reach, are in a
+ * second table. */
 #define BPE_SYMBOL_BITS 21
 #define BPE_MERGE_BITS 22
 #define BPE_SYMBOLS_MAX (1 << BPE_SYMBOL_BITS)
