@@ -12,9 +12,9 @@
  *
  * Merges are numbered best first; separate tables map them to their results and ranks.
  *
- * A piece can be split into many pairs, but merging from characters makes it from at most one of
- * them. The merges inside a piece do not depend on its neighbours, so the last of them always joins
- * the same pair as when the piece is encoded alone. Only these pairs, about half of all pairs of a
+ * Several pairs can make the same piece, but merging from characters uses at most one of them. The
+ * merges inside a piece do not depend on its neighbours, so the last of them always joins the same
+ * pair as when the piece is encoded alone. Only these pairs, about half of all pairs of a
  * SentencePiece model, are in the main table. The others, which only dropout can reach, are in a
  * second table. */
 #define BPE_SYMBOL_BITS 21
