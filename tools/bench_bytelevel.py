@@ -38,8 +38,8 @@ EXTRA_TARGET_NS, TOKENIZE_TARGET_MB = 1.6, 150
 SLICE_BYTES = 1 << 20
 PEER_NAMES = ("gigatoken", "tokenizers", "tiktoken")
 STATES = (
-    "cold: an empty memo that is not allocated yet; the model's tables exist. gigatoken: a new object, opened untimed."
-    " tokenizers and tiktoken: as the comparison of ids left them; tokenizers then caches 10,000 words",
+    "cold: an empty memo that is not allocated yet; the model's tables exist. gigatoken is a new object, opened"
+    " untimed. tokenizers and tiktoken keep the state left by the comparison of ids: a cache of 10,000 words",
     "warm: the same documents again, directly after the cold pass",
 )
 

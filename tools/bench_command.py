@@ -171,7 +171,7 @@ def stream(bench: Bench, gigabytes: float, threads: int, model: str, doc: str) -
         first_quarter_MB=medians[0], second_MB=medians[1], third_MB=medians[2], last_MB=medians[3],
         highest_MB=max(map(max, quarters)), growth=growth, **at_most(abs(growth), STREAM_TARGET),
     )  # fmt: skip
-    report.notes.append("verified: the number of bytes, and the first ids against encode in this process")
+    report.notes.append("verified: the number of bytes; the first ids are those of encode in this process")
     return report
 
 

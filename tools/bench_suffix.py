@@ -99,7 +99,7 @@ def against_text(bench: Bench, report: Report, text: Ids, others: dict[str, Call
 
 
 def index_part(bench: Bench, report: Report, n: int, folder: Path) -> None:
-    """Measure peak memory, two threads, and infini-gram's own indexing, for a token file of about n tokens."""
+    """Measure peak memory, the gain of two threads, and infini-gram's own indexing of about n tokens."""
     text, tokens, index = mixed(bench, 1 << 16), folder / "ids.u16", folder / "idx"
     write_zst(folder / "text.txt.zst", repeated(text, int(n * len(text) / len(encoded(text)))), window_log=23)
     run([*command(), "tokenize", str(folder / "text.txt.zst"), "-o", str(tokens), "--doc", "\\n"])
@@ -118,7 +118,7 @@ def index_part(bench: Bench, report: Report, n: int, folder: Path) -> None:
         for name, commands in runs.items():
             used[name].append(usage(commands[turn]))
             if turn == 0 and verify_index(open_shards(index)):
-                raise fail(f"the index built with {name} threads is damaged")
+                raise fail(f"run {name}: the index is damaged")
     seconds = {name: [one.cpu_seconds if bench.clock == "cpu" else one.seconds for one in ran]
                for name, ran in used.items()}  # fmt: skip
     peaks = {name: min(one.peak_bytes for one in ran) for name, ran in used.items()}
@@ -129,7 +129,7 @@ def index_part(bench: Bench, report: Report, n: int, folder: Path) -> None:
     for threads in "12":
         allowed = FIXED_BYTES + BYTES_TARGET * largest * int(threads)
         report.notes.append(
-            f"peak with {threads} threads: {peaks[threads] / 1e6:,.0f} MB for {threads} x {largest:,} tokens, "
+            f"peak, threads {threads}: {peaks[threads] / 1e6:,.0f} MB for {threads} x {largest:,} tokens, "
             f"{allowed / 1e6:,.0f} MB allowed: {verdict(peaks[threads] <= allowed)}"
         )
     if "infini-gram" in used:

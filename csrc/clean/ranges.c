@@ -8,7 +8,7 @@
  *
  * Verifying and cutting are separate steps in pyunitok/clean: unitok_anchors_verify compares the
  * texts of pairs, so that nothing is removed only because hashes are equal; unitok_ranges_cut then
- * decides what to remove of each document. Between the two, the caller sorts and joins the
+ * decides what to remove from each document. Between the two, the caller sorts and joins the
  * ranges. */
 
 #include "clean/anchors.h"

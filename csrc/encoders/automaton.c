@@ -170,7 +170,7 @@ typedef struct lane {
  *
  * longest[at] is written in either case. The last write, by the step that consumes the byte, is
  * the valid one. The record of the pieces that end there is prefetched, since automaton_path
- * reads it some thousand bytes later. */
+ * reads it about a thousand bytes later. */
 INLINE void lane_step(const automaton *a, const uint8_t *text, uint32_t *longest, lane *x)
 {
     uint64_t c = text[x->at], unit = a->units[x->base ^ c];

@@ -31,8 +31,8 @@ static const char *check_sampling(const unitok_model *m, const unitok_sampling *
     if (method < UNITOK_SAMPLE_LATTICE || method > UNITOK_SAMPLE_DROPOUT)
         return "unknown sampling method";
     if (!(m->kind->methods >> method & 1))
-        return "this kind of model does not have this sampling method: Unigram has lattice, nbest "
-               "and viterbi, BPE has dropout";
+        return "this kind of model does not support this sampling method: Unigram supports "
+               "lattice, nbest and viterbi; BPE supports dropout";
     if (!isfinite(sampling->alpha)) return "alpha is not a finite number";
     if (method == UNITOK_SAMPLE_DROPOUT && !(sampling->alpha >= 0 && sampling->alpha <= 1))
         return "dropout takes an alpha of 0 to 1";

@@ -83,8 +83,8 @@ int pair_heap_push(pair_heap *heap, const bpe_state *state, uint32_t index)
     return 1;
 }
 
-/* An entry with an outdated count gets the current count and sinks. No other pair has a larger
- * count than its entry, so once the top entry is up to date, it is the best pair. */
+/* An entry with an outdated count gets the current count and sinks. The count in an entry is never
+ * below that of its pair, so once the top entry is up to date, its pair is the best. */
 uint32_t pair_heap_take(pair_heap *heap, const bpe_state *state, uint64_t min_count)
 {
     while (heap->n) {

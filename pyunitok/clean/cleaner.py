@@ -33,10 +33,10 @@ class Cleaned:
 
     written     the block's part of CLEAN; None if no corpus is written
     report      compressed lines of the report
-    texts       the numbers of the item texts that were found, once per document
-    benchmarks  the numbers of the benchmarks that were found, once per document
+    texts       the indices of the item texts that were found, each once per document
+    benchmarks  the indices of the benchmarks that were found, each once per document
     affected    the number of contaminated documents
-    grams       the numbers of the n-grams that were found, once per document
+    grams       the indices of the n-grams that were found, each once per document
     continued   the units of items that were found after these n-grams, once per document (see Rule.mismatches)
     """
 

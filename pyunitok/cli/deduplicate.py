@@ -64,8 +64,8 @@ def deduplicate(
     """Remove repeated text from a corpus.
 
     CORPUS is JSONL, Parquet or text (plain, .zst, .gz, .bz2 or .xz). CLEAN has the same names, formats and
-    compression, unless it is one file whose name ends differently; unchanged JSON lines are copied byte for byte,
-    and other fields are kept. Every repeat of at least --min-bytes is found, whatever the size of the corpus, and
+    compression; the suffix of a single file may name a different compression. Unchanged JSON lines are copied byte for
+    byte, and other fields are kept. Every repeat of at least --min-bytes is found, whatever the size of the corpus, and
     verified byte by byte.
 
     To resume an interrupted run, run the same command again; the output is byte-identical.

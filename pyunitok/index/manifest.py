@@ -72,7 +72,7 @@ class CompactOptions:
 
     block          entries per block of a list, 128 or 64; 64 is faster but takes more space
     locate_every   store the row of every N-th token; a power of two up to 1,024
-    extract_every  store where the text continues at every N-th token; up to 1,024
+    extract_every  store the row of every N-th position of the text, where reading can begin; up to 1,024
 
     If locate_every and extract_every are 0, the index only counts.
     """

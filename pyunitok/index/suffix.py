@@ -30,7 +30,7 @@ def suffix_array(
     on_progress  called after each step with the completed share, 0 to 1
 
     Suffixes compare token by token; a prefix of another suffix is smaller. Takes linear time for every input, and
-    memory for the text (a copy of it with `rank`), the result, and about 2 % more.
+    memory for the text (and a copy of it if `rank` is given), the result, and about 2 % more.
     """
     text, n_symbols = _text(ids, rank)
     if out is None:

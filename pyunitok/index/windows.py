@@ -10,7 +10,8 @@ on hashes, memory or threads.
 
 Memory: up to half of the budget is used for the counters and, later, for the records that threads group or compare.
 Disk: 48 bytes for each window that occurs more than once, and 24 bytes for each other window that shares its counter
-with a different window: an eighth of them with 2 bytes of counters per token, and nearly all with few counters.
+with a different window. With 2 bytes of counters per token, an eighth of these other windows share one; with few
+counters, nearly all do.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Codec encodes and decodes with one model. Users have Tokenizer; the other subpackages use Codec directly.
+"""Codec encodes and decodes with one model. Users call Tokenizer; the other subpackages use Codec directly.
 
     text ─▶ NFC, or the rules of a tokenizer.json, if the model has them ─▶ C: ids
     ids ─▶ C: pieces to bytes ─▶ denormalizer of a SentencePiece model, if it has one ─▶ bytes ─▶ text
