@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from bench_timing import ROOT, cli, fail, machine
+from bench_timing import ROOT, cli, column, fail, machine
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,12 @@ class Headline:
 
     def measured(self, rows: list[dict[str, Any]]) -> tuple[float, float, float]:
         """Our value, the peer's, and the ratio. Without a peer, all three are our value."""
-        found = [row for row in rows if self.where.items() <= row.items() and row[self.ratio or self.value]]
+        of_value, of_ratio = column(self.value), column(self.ratio or self.value)
+        found = [row for row in rows if self.where.items() <= row.items() and row[of_ratio]]
         if len(found) != 1:
             hint = f"; is {self.peer} installed?" if self.peer else ""
             raise fail(f"bench.py {self.command}: {len(found)} rows match {self.where}{hint}")
-        value, ratio = found[0][self.value], found[0][self.ratio or self.value]
+        value, ratio = found[0][of_value], found[0][of_ratio]
         if not self.peer:
             return value, value, value
         factor = ratio if self.is_time else 1 / ratio
@@ -56,7 +57,7 @@ class Headline:
 
 def encoding(title: str, model: str, corpus: str, peer: str) -> Headline:
     command = f"encode --model {model} --corpora {corpus}"
-    return Headline(title, command, {"corpus": corpus}, "warm MB/s", "MB/s", "x warm", peer)
+    return Headline(title, command, {"corpus": corpus, "peer": peer}, "warm MB/s", "MB/s", "x warm", peer)
 
 
 def byte_level(title: str, text: str) -> Headline:
@@ -65,7 +66,7 @@ def byte_level(title: str, text: str) -> Headline:
 
 
 def training(title: str, kind: str) -> Headline:
-    command = f"train --part peers --kind {kind} --text en --megabytes 100"
+    command = f"train --part peers --kind {kind} --text en --megabytes 16"
     row = {"kind": kind, "mode": "own", "peer": "sentencepiece"}
     return Headline(title, command, row, "s", "s", "times faster", "sentencepiece", is_time=True)
 
@@ -92,8 +93,8 @@ HEADLINES = [
     Headline("compact index, all corpora", "compact --part size", {"what": "all corpora"}, "bytes_per_byte",
              "bytes per byte of text"),
     Headline("counting a phrase in a compact index of 32 M tokens", "compact", {"what": "compact"}, "mean_us", "µs"),
-    training("training Unigram, 32,000 pieces, 100 MB of English", "unigram"),
-    training("training BPE, 32,000 pieces, 100 MB of English", "bpe"),
+    training("training Unigram, 32,000 pieces, 16 MB of English", "unigram"),
+    training("training BPE, 32,000 pieces, 16 MB of English", "bpe"),
 ]  # fmt: skip
 HEADER = ["benchmark", "pyunitok", "peer", "ratio"]
 
@@ -125,14 +126,19 @@ def report(runs: int, only: str, out: Path, gpt2: Path | None, shared: Path) -> 
     idle machine. The peers must be installed; for datatrove, set PYUNITOK_PEERS (see `bench.py pipelines --help`).
     """
     out.mkdir(parents=True, exist_ok=True)
-    cells, ratios = list[list[str]](), dict[str, list[float]]()
+    cells, ratios, missing = list[list[str]](), dict[str, list[float]](), list[str]()
     for row in (row for row in HEADLINES if only in row.title):
         if "{gpt2}" in row.command and gpt2 is None:
             click.echo(f"{row.title}: left out; use --gpt2 FILE", err=True)
             continue
         command = row.command.format(gpt2=gpt2)
         click.echo(f"{row.title}: python tools/bench.py {command}", err=True)
-        found = [row.measured(rows_of(command, shared)) for _ in range(runs)]
+        try:
+            found = [row.measured(rows_of(command, shared)) for _ in range(runs)]
+        except click.ClickException as error:
+            click.echo(f"{row.title}: left out: {error.message}", err=True)
+            missing.append(row.title)
+            continue
         ours, theirs, ratio = (statistics.median(values) for values in zip(*found, strict=True))
         compared = ["", ""]
         if row.peer:
@@ -147,6 +153,8 @@ def report(runs: int, only: str, out: Path, gpt2: Path | None, shared: Path) -> 
         csv.writer(file).writerows([HEADER, *cells])
     plot(ratios, out / "report.svg")
     click.echo("\n".join(lines))
+    if missing:
+        raise fail(", ".join(missing))
 
 
 def plot(ratios: dict[str, list[float]], path: Path) -> None:

@@ -166,6 +166,11 @@ def at_most(value: float, target: float | None) -> dict[str, Any]:
     return {"target": target, "verdict": None if target is None else verdict(value <= target)}
 
 
+def column(name: str) -> str:
+    """The title of a column, as Report.add() derives it from the name of its parameter."""
+    return name.replace("_", " ").replace("MBps", "MB/s")
+
+
 @dataclass
 class Report:
     """Rows of one benchmark, all with the same columns."""
@@ -178,7 +183,7 @@ class Report:
 
     def add(self, **row: Any) -> None:
         """Add a row of cells by column. In the names of columns, underscores stand for spaces, and MBps for MB/s."""
-        self.rows.append({name.replace("_", " ").replace("MBps", "MB/s"): value for name, value in row.items()})
+        self.rows.append({column(name): value for name, value in row.items()})
 
     def show(self, as_json: bool) -> None:
         if as_json:
