@@ -23,7 +23,7 @@ from pyunitok._c import library
 from pyunitok.errors import VocabularyError
 
 _CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
-settings.register_profile("default", max_examples=60, **_CALM)
+settings.register_profile("default", max_examples=40, **_CALM)
 settings.register_profile("ci", max_examples=40, derandomize=True, print_blob=True, **_CALM)
 settings.register_profile("expensive", max_examples=5000, **_CALM)
 settings.register_profile("sanitizers", max_examples=10, derandomize=True, print_blob=True, **_CALM)

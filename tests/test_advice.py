@@ -77,6 +77,7 @@ class Refusing:
         raise FileNotFoundError(path) from self._cause
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [None, 403, 404])
 def test_a_network_failure_is_not_a_missing_file(monkeypatch: pytest.MonkeyPatch, status: int | None) -> None:
     cause: Any = ValueError("Cannot connect to host")

@@ -128,6 +128,7 @@ def test_an_old_version_is_refused(folder: Path) -> None:
         open_shards(path.parent, model="model.utk")
 
 
+@pytest.mark.slow
 def test_threads_give_the_same_answers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = unpacked("compact")
     expected, queries = answers(path), [text.encode() for text in TEXTS]

@@ -309,6 +309,7 @@ def test_a_connection_without_a_request_is_closed(listening):
         assert is_closed(idle, 5) and is_closed(slow, 5)
 
 
+@pytest.mark.slow
 def test_a_connection_may_send_several_requests(listening):
     """A connection may stay open longer than the limit for one request, but not than the limit for a connection."""
     begun = time.monotonic()

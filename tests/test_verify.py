@@ -112,6 +112,7 @@ def test_a_manifest_that_does_not_match(folder, field, value, fault):
     assert any(fault in sentence for sentence in found), found
 
 
+@pytest.mark.slow
 def test_chunks_of_64_mib(tmp_path):
     array = tokenfiles.write(tmp_path / "ids", [[1] * (40 << 20)])
     manifest = json.loads((tmp_path / "ids.json").read_text())

@@ -261,6 +261,7 @@ def test_words_are_updated(tmp_path: Path) -> None:
         open_index(tmp_path / "idx").words  # noqa: B018
 
 
+@pytest.mark.slow
 def test_damaged_files_are_errors(tmp_path: Path) -> None:
     """If any byte is changed, queries raise an error or return an answer, but never read outside the arrays."""
     make(tmp_path, [[b"the fox, the Fox", b"a fox"]])
