@@ -100,6 +100,7 @@ def killed_at(k, arguments):
         os._exit(8)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.parametrize("to", ["megatron", "infini-gram"])
 def test_killed_anywhere_and_resumed(folder, monkeypatch, to):

@@ -28,6 +28,7 @@ def crashed(folder: Path, spec: dict[str, Any]) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kills", [25, pytest.param(80, marks=pytest.mark.slow)])
 def test_killed_at_random_times(tmp_path: Path, kills: int) -> None:
     result = crashed(tmp_path, {"kills": kills})

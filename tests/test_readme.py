@@ -223,6 +223,7 @@ def test_python_blocks(folder, block):
     assert done.returncode == 0, f"{block}\n{done.stderr.decode()}"
 
 
+@pytest.mark.slow
 def test_readme_in_order(tmp_path, monkeypatch):
     """Regression: the first search found nothing, and merge had no shards."""
     for name in ("tests", "tools", "csrc"):

@@ -57,6 +57,7 @@ def test_resuming_after_any_number_of_merges(words: dict[str, int], min_count: i
 WITHOUT = st.sampled_from(["", "a", "\u6771b"])  # characters outside the alphabet
 
 
+@pytest.mark.slow
 @given(WORDS, st.sampled_from([0, 2]), st.sampled_from([1, 2, 3, 8]), st.randoms(), WITHOUT)
 @fewer(1)
 def test_order_of_units(words: dict[str, int], min_count: int, threads: int, rng: random.Random, without: str) -> None:
