@@ -38,7 +38,6 @@ main()
 TEXT = "A short text\nof Two lines\n"
 
 
-@pytest.mark.slow
 def test_one_row_adds_a_format_or_a_compression(tmp_path: Path) -> None:
     rotated = codecs.encode(TEXT, "rot13")
     (tmp_path / "a.rot13").write_text(rotated)

@@ -29,7 +29,7 @@ def crashed(folder: Path, spec: dict[str, Any]) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kills", [25, pytest.param(80, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [25, 80])
 def test_killed_at_random_times(tmp_path: Path, kills: int) -> None:
     result = crashed(tmp_path, {"kills": kills})
     assert result["killed"] == kills and result["wrong"] == 0
