@@ -147,6 +147,7 @@ def watch() -> Watch:
     return Watch()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_link_is_followed(
     name: str, corpus: Path, tmp_path: Path, watch: Watch, monkeypatch: pytest.MonkeyPatch
