@@ -118,14 +118,16 @@ def test_cut_and_mark_nested_texts(corpus, kind):
 def test_string_views(corpus, action):
     """Regression: pyarrow cannot take rows of string views; the command failed as if it had a bug."""
     view, texts = pa.string_view(), ["x " * 200 + QUESTION + " y" * 200, None, "clean", QUESTION]
-    schema = pa.schema([("id", view), ("text", view), ("a", pa.struct([("b", pa.binary_view()), ("c", view)]))])
-    rows = [{"id": str(k), "text": text, "a": {"b": b"\xff", "c": None}} for k, text in enumerate(texts)]
+    nested = pa.struct([("b", pa.binary_view()), ("c", view), ("d", pa.list_(view)), ("e", pa.map_(view, view))])
+    schema = pa.schema([("id", view), ("text", view), ("a", nested), ("f", pa.large_list(view))])
+    a = {"b": b"\xff", "c": None, "d": ["x", None], "e": [("k", "v")]}
+    rows = [{"id": str(k), "text": text, "a": a, "f": [str(k)]} for k, text in enumerate(texts)]
     pq.write_table(pa.Table.from_pylist(rows, schema), corpus / "v.parquet")
     reading = ReadingOptions(on_error="skip")
     clean(corpus, "out.parquet", "v.parquet", action=action, report=corpus / "h.jsonl", reading=reading)
     found = pq.read_table(corpus / "out.parquet").to_pylist()
     assert "".join(one["id"] for one in found) == {"drop": "2", "cut": "002", "mark": "023"}[action]
-    assert [one["a"] for one in found] == [rows[0]["a"]] * len(found)
+    assert [one["a"] for one in found] == [a] * len(found) and all(one["f"] == [one["id"]] for one in found)
     if action == "cut":
         assert [len(one["text"]) for one in found] == [200, 201, 5]
     else:

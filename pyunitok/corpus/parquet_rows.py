@@ -171,6 +171,11 @@ def _without_views(kind: Any) -> Any:
         return pyarrow.schema([field.with_type(_without_views(field.type)) for field in kind], kind.metadata)
     if pyarrow.types.is_struct(kind):
         return pyarrow.struct([field.with_type(_without_views(field.type)) for field in kind])
+    if pyarrow.types.is_map(kind):
+        return pyarrow.map_(_without_views(kind.key_type), _without_views(kind.item_type), kind.keys_sorted)
+    for is_list, list_of in ((pyarrow.types.is_list, pyarrow.list_), (pyarrow.types.is_large_list, pyarrow.large_list)):
+        if is_list(kind):
+            return list_of(kind.value_field.with_type(_without_views(kind.value_type)))
     return {"string_view": pyarrow.large_string(), "binary_view": pyarrow.large_binary()}.get(str(kind), kind)
 
 
