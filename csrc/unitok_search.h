@@ -75,7 +75,7 @@ int64_t unitok_suffix_rank(void *text, int64_t n, int32_t id_bytes, const uint32
  *                          suffix phi[i]. The ranges must be in order; `common` is 0 in the first
  *                          call, then the result of the previous call
  *   3. the caller          lcp[r] = phi[sa[r]]
- * O(n) in all. Any sa is safe. */
+ * O(n) in total. Any sa is safe. */
 int64_t unitok_suffix_phi(const void *sa, int64_t n, int32_t position_bytes, void *phi,
                           int64_t begin, int64_t end);
 int64_t unitok_suffix_plcp(const void *text, int64_t n, int32_t symbol_bytes, void *phi,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import click
 
@@ -14,7 +13,7 @@ from pyunitok.cli.arguments import model_override_option
 from pyunitok.cli.progress import ByteMeter
 from pyunitok.corpus.compressions import by_suffix
 from pyunitok.corpus.rewriting import compressed, empty
-from pyunitok.disk.outfile import OutFile, check_target, partial_name
+from pyunitok.disk.outfile import check_target, new_file
 from pyunitok.index.opening import is_index, open_shards
 from pyunitok.tokens.detokenize import detokenize as write_documents
 from pyunitok.tokens.manifest import sidecars
@@ -51,32 +50,27 @@ def detokenize(tokens: str, out: str, model: Any, overwrite: bool) -> None:
     )  # fmt: skip
     tokenizer = arrays[0].tokenizer
     if not tokenizer.lossless:
-        click.echo("note: the model is lossy: text may be normalized, and lack special tokens", err=True)
+        click.echo("note: the model is lossy: text may be normalized, and special tokens may be missing", err=True)
     if out == "-":
         for array in arrays:
             write_documents(array, tokenizer, sys.stdout.buffer, lambda _: None)
         sys.stdout.buffer.flush()
         return
-    partial, compression = OutFile(partial_name(target)), by_suffix(target.suffix).name
+    compression = by_suffix(target.suffix).name
     known = [array.manifest.bytes for array in arrays if array.manifest]
-    try:
-        with ByteMeter("detokenizing", sum(known) if len(known) == len(arrays) else None) as meter, closing(partial):
-            for array in arrays:
-                write_documents(array, tokenizer, _Compressed(partial, compression), meter.add)
-            if not partial.n_bytes:
-                partial.write(memoryview(empty(compression)))
-            partial.finish(target)
-    except BaseException:
-        partial.path.unlink(missing_ok=True)  # to free space, if the disk is full
-        raise
+    meter = ByteMeter("detokenizing", sum(known) if len(known) == len(arrays) else None)
+    with new_file(target, overwrite=overwrite) as file, meter:
+        n_bytes = sum(write_documents(array, tokenizer, _Compressed(file, compression), meter.add) for array in arrays)
+        if not n_bytes:
+            file.write(empty(compression))
 
 
 class _Compressed:
     """A file that stores everything written as one frame per call."""
 
-    def __init__(self, file: OutFile, compression: str) -> None:
+    def __init__(self, file: IO[bytes], compression: str) -> None:
         self._file, self._compression = file, compression
 
     def write(self, data: memoryview) -> int:
-        self._file.write(memoryview(compressed(bytes(data), self._compression)))
+        self._file.write(compressed(bytes(data), self._compression))
         return len(data)
