@@ -112,38 +112,64 @@ static int32_t choose_codes(compact_builder *b)
 
 /* ------------------------------------------------------------------------------------ gaps ---- */
 
-/* Encodes block k into `out`, which must contain MAX_BLOCK_BYTES zeros, and returns its size.
- * Classes are written from the start, and low bits from the end:
+/* Writes numbers of up to 32 bits, one after another, from a given bit on. */
+typedef struct bit_writer {
+    uint8_t *p;
+    uint64_t bits; /* not written yet, or only in part */
+    int32_t n;     /* their number, at most 7 between two numbers */
+} bit_writer;
+
+/* Starts at bit `at`; the bits before it in the same byte are kept. */
+INLINE bit_writer write_from(uint8_t *p, uint64_t at)
+{
+    bit_writer ret = {p + (at >> 3), p[at >> 3], (int32_t)(at & 7)};
+    return ret;
+}
+
+/* Writes complete words, so up to 8 bytes after the number become 0. */
+INLINE void write_bits(bit_writer *w, uint64_t value, int32_t bits)
+{
+    w->bits |= value << w->n;
+    w->n += bits;
+    memcpy(w->p, &w->bits, 8);
+    w->p += w->n >> 3;
+    w->bits >>= w->n & ~7;
+    w->n &= 7;
+}
+
+/* Encodes block k into `out` and returns its size. Classes are written from the start, and low bits
+ * from the end:
  *
  *     table | class 1 | class 2 | class 3 | ……… | low bits 3 | low bits 2 | low bits 1
  *     at ──────▶                                                        ◀────── low
  *
  * So the codewords of several gaps are adjacent, and one lookup decodes them all; the same is true
- * of their low bits. */
+ * of their low bits. The last gap has the first low bits, so these are written forward as well, in
+ * a second loop. */
 static int64_t encode_block(const compact_builder *b, int64_t k, uint8_t *out)
 {
-    code_counts counts = count_classes(b, k);
-    uint32_t code_bits, low_bits = 0;
-    int table = codes_best(&b->footer.codes, &counts, &code_bits);
-    for (uint32_t i = 1; i < CODE_CLASSES; i++) low_bits += i * counts.of[i];
+    uint32_t gaps[COMPACT_MAX_BLOCK], code_bits, low_bits = 0;
+    uint8_t classes[COMPACT_MAX_BLOCK] = {0};
+    rows in = gap_rows(b, k);
+    int64_t n = in.hi - in.lo;
+    for (int64_t i = 0; i < n; i++) {
+        gaps[i] = gap_at(b, in.lo + i);
+        classes[i] = (uint8_t)highest_bit(gaps[i]);
+        low_bits += classes[i];
+    }
+    int table = codes_best(&b->words, classes, n, &code_bits);
     int64_t n_bytes = (4 + code_bits + low_bits + 7) / 8;
-    uint64_t at = 4, low = (uint64_t)n_bytes * 8;
     const uint8_t *lengths = b->footer.codes.bits[table];
     const uint16_t *words = b->words.word[table];
-    rows in = gap_rows(b, k);
-    put_bits(out, 0, (uint64_t)table, 4);
-    for (int64_t r = in.lo; r < in.hi; r++) {
-        uint32_t gap = gap_at(b, r);
-        int class = highest_bit(gap);
-        put_bits(out, at, words[class], lengths[class]);
-        at += lengths[class];
-        low -= (uint64_t)class;
-        put_bits(out, low, gap, class);
-    }
+    bit_writer w = {out, 0, 0};
+    write_bits(&w, (uint64_t)table, 4);
+    for (int64_t i = 0; i < n; i++) write_bits(&w, words[classes[i]], lengths[classes[i]]);
+    w = write_from(out, (uint64_t)n_bytes * 8 - low_bits);
+    for (int64_t i = n - 1; i >= 0; i--) write_bits(&w, gaps[i] - (1u << classes[i]), classes[i]);
     return n_bytes;
 }
 
-/* Encodes bundle k into `out`, which must contain MAX_BUNDLE_BYTES zeros, and returns its size. */
+/* Encodes bundle k into `out`, which begins with PLACES_BYTES zeros, and returns its size. */
 static int64_t encode_bundle(const compact_builder *b, int64_t k, uint8_t *out)
 {
     int64_t n_bytes = PLACES_BYTES;
@@ -167,7 +193,7 @@ static const char *write_bundles(compact_builder *b, int64_t stop, uint8_t *out,
         if (b->bundles_bytes + MAX_BUNDLE_BYTES > UINT32_MAX)
             return "the gaps take more than 4 GiB; use smaller shards";
         b->directory[b->at] = head;
-        memset(out + *ret_bytes, 0, MAX_BUNDLE_BYTES);
+        memset(out + *ret_bytes, 0, PLACES_BYTES);
         int64_t n_bytes = encode_bundle(b, b->at++, out + *ret_bytes);
         b->bundles_bytes += (uint64_t)n_bytes;
         *ret_bytes += n_bytes;

@@ -88,27 +88,39 @@ static void label_by_sum(const code_counts *counts, int64_t n, uint8_t *label)
     for (int64_t b = 0; b < n; b++) label[b] = (uint8_t)n_with[sum_of(&counts[b])];
 }
 
-int codes_best(const code_lengths *lengths, const code_counts *counts, uint32_t *ret_bits)
+/* The table with the fewest bits; the first one if several are equal. */
+static int least_of(const uint16_t *bits)
 {
     int best = 0;
-    uint32_t least = UINT32_MAX;
-    for (int t = 0; t < CODE_TABLES; t++) {
-        uint32_t bits = 0;
-        for (int k = 0; k < CODE_CLASSES; k++)
-            bits += (uint32_t)counts->of[k] * lengths->bits[t][k];
-        if (bits < least) {
-            least = bits;
-            best = t;
-        }
-    }
-    *ret_bits = least;
+    for (int t = 1; t < CODE_TABLES; t++)
+        if (bits[t] < bits[best]) best = t;
     return best;
+}
+
+int codes_best(const code_words *words, const uint8_t *classes, int64_t n, uint32_t *ret_bits)
+{
+    uint16_t bits[CODE_TABLES] = {0};
+    for (int64_t i = 0; i < n; i++)
+        for (int t = 0; t < CODE_TABLES; t++)
+            bits[t] = (uint16_t)(bits[t] + words->bits[classes[i]][t]);
+    int best = least_of(bits);
+    *ret_bits = bits[best];
+    return best;
+}
+
+/* The same, for a block whose classes have been counted. */
+static int best_for_counts(const code_lengths *lengths, const code_counts *counts)
+{
+    uint16_t bits[CODE_TABLES] = {0};
+    for (int t = 0; t < CODE_TABLES; t++)
+        for (int k = 0; k < CODE_CLASSES; k++)
+            bits[t] = (uint16_t)(bits[t] + counts->of[k] * lengths->bits[t][k]);
+    return least_of(bits);
 }
 
 void codes_choose(const code_counts *counts, int64_t n, int n_classes, uint8_t *label,
                   code_lengths *ret)
 {
-    uint32_t bits;
     memset(ret, 0, sizeof *ret);
     label_by_sum(counts, n, label);
     for (int round = 0; round < ROUNDS; round++) {
@@ -117,7 +129,7 @@ void codes_choose(const code_counts *counts, int64_t n, int n_classes, uint8_t *
             for (int k = 0; k < CODE_CLASSES; k++) sums[label[b]][k] += counts[b].of[k];
         for (int t = 0; t < CODE_TABLES; t++) best_code(sums[t], n_classes, ret->bits[t]);
         if (round == ROUNDS - 1) return;
-        for (int64_t b = 0; b < n; b++) label[b] = (uint8_t)codes_best(ret, &counts[b], &bits);
+        for (int64_t b = 0; b < n; b++) label[b] = (uint8_t)best_for_counts(ret, &counts[b]);
     }
 }
 
@@ -150,6 +162,7 @@ void codes_to_words(const code_lengths *lengths, code_words *ret)
     memset(ret, 0, sizeof *ret);
     for (int t = 0; t < CODE_TABLES; t++) {
         uint32_t next = 0;
+        for (int k = 0; k < CODE_CLASSES; k++) ret->bits[k][t] = lengths->bits[t][k];
         for (int bits = 1; bits <= CODE_BITS; bits++, next <<= 1)
             for (int k = 0; k < CODE_CLASSES; k++) {
                 if (lengths->bits[t][k] != bits) continue;

@@ -28,9 +28,11 @@ typedef struct code_lengths {
     uint8_t bits[CODE_TABLES][CODE_CLASSES];
 } code_lengths;
 
-/* The encoder's table: each codeword, its first bit lowest. */
+/* The encoder's tables: each codeword, its first bit lowest; and the lengths again, with those of
+ * all tables for a class side by side, so that they are added with a few vector instructions. */
 typedef struct code_words {
     uint16_t word[CODE_TABLES][CODE_CLASSES];
+    uint16_t bits[CODE_CLASSES][CODE_TABLES];
 } code_words;
 
 /* The decoder's tables: 128 KB. */
@@ -56,5 +58,6 @@ void codes_to_entries(const code_lengths *lengths, code_entries *ret);
 void codes_choose(const code_counts *counts, int64_t n, int n_classes, uint8_t *label,
                   code_lengths *ret);
 
-/* The table that makes a block smallest, and the number of bits that its codewords take. */
-int codes_best(const code_lengths *lengths, const code_counts *counts, uint32_t *ret_bits);
+/* The table that makes a block with these classes smallest, and the number of bits that its
+ * codewords take. n <= 256. */
+int codes_best(const code_words *words, const uint8_t *classes, int64_t n, uint32_t *ret_bits);
