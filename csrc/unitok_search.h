@@ -41,12 +41,19 @@ typedef struct unitok_suffix unitok_suffix;
  *   n_symbols       if symbol_bytes is 4: all symbols are below this, at most 2^31; else ignored
  *   position_bytes  4 (n <= UNITOK_SUFFIX_MAX_32) or 8
  * Memory besides the two arrays: 8 positions per symbol of the alphabet (2 MiB for uint16 with
- * positions of 4 bytes) and one or two bits per symbol of text. Up to 0.4 * n positions more are
+ * positions of 4 bytes) and up to two bits per symbol of text. Up to 0.4 * n positions more are
  * needed only if nearly every other suffix is smaller than its neighbours and most of these occur
  * in several contexts. */
 int32_t unitok_suffix_new(const void *text, int64_t n, int32_t symbol_bytes, int64_t n_symbols,
                           void *sa, int32_t position_bytes, unitok_suffix **ret,
                           unitok_error *error);
+
+/* Before the first step, asks for what a compact index is built from instead of the suffix array:
+ * sa[r] becomes the symbol before suffix r, or 0 for the suffix at position 0, and rows[p / every]
+ * the row of the suffix at position p, for every multiple p of `every`, a power of two. The sorter
+ * keeps rows[0..(n - 1) / every]. n <= UNITOK_SUFFIX_MAX_32. */
+int32_t unitok_suffix_before(unitok_suffix *suffix, uint32_t *rows, int64_t every,
+                             unitok_error *error);
 
 /* Continues to sort: visits `budget` suffixes, at 10 to 60 million per second. *ret_progress
  * estimates the fraction of the time that has passed: below 1 until sa is complete, then exactly 1.
@@ -286,7 +293,8 @@ typedef struct unitok_compact_builder unitok_compact_builder;
 #define UNITOK_COMPACT_MIN_CAPACITY 65536
 
 /* Begins to build a compact index of text[0..n-1], n <= UNITOK_SUFFIX_MAX_32, with suffix array
- * sa[0..n-1]. Keeps and overwrites both arrays.
+ * sa[0..n-1]. Keeps all arrays, and overwrites text and sa.
+ *   rows           NULL; or sa and rows are from unitok_suffix_before with every = rows_every
  *   symbol_bytes   1, 2 or 4
  *   n_symbols      all symbols are below it
  *   block          64 or 128 entries: 64 is faster and 6 % larger
@@ -294,12 +302,12 @@ typedef struct unitok_compact_builder unitok_compact_builder;
  *                  1,024; 0: rows cannot be located
  *   extract_every  the distance between the rows stored to read the text, in positions, at most
  *                  1,024; 0: the text cannot be read
- * Memory besides the two arrays: 8 / block bytes per symbol of text, and up to 5 / locate_every and
- * 4 / extract_every. */
+ * Memory besides these arrays: 8 / block bytes per symbol of text, up to 5 / locate_every and 4 /
+ * extract_every; if rows is NULL, also 4 / the largest power of two that divides both. */
 int32_t unitok_compact_builder_new(void *text, int64_t n, int32_t symbol_bytes, int64_t n_symbols,
-                                   uint32_t *sa, int32_t block, int32_t locate_every,
-                                   int32_t extract_every, unitok_compact_builder **ret,
-                                   unitok_error *error);
+                                   uint32_t *sa, uint32_t *rows, int64_t rows_every, int32_t block,
+                                   int32_t locate_every, int32_t extract_every,
+                                   unitok_compact_builder **ret, unitok_error *error);
 void unitok_compact_builder_free(unitok_compact_builder *builder);
 
 /* Continues to build: visits about `budget` suffixes and writes the next bytes of the file, out[0..

@@ -16,7 +16,7 @@ from oracle import suffix as oracle
 
 from pyunitok._c.compact import MAX_SYMBOLS, SECTIONS, Compact, build_parts
 from pyunitok.errors import ModelFormatError
-from pyunitok.index.suffix import suffix_array
+from pyunitok.index.suffix import suffix_array, symbols_before
 
 DTYPES = [np.uint8, np.uint16, np.uint32]
 
@@ -130,6 +130,22 @@ def test_the_file_depends_on_the_text_alone() -> None:
     files = {image(ids, 300, budget=budget).tobytes() for budget in (77, 5000, 1 << 20)}
     assert len(files) == 1
     assert len(image(ids, 300)) < 2 * 20_000 + 4096  # if symbols are uniform, the file is little larger than the text
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("locate_every", "extract_every", "every"), [(32, 64, 32), (1, 5, 1), (8, 12, 4), (0, 0, 64)])
+def test_symbols_before_suffixes_give_the_same_file(
+    dtype: type, locate_every: int, extract_every: int, every: int
+) -> None:
+    rng, options = np.random.default_rng(1), {"locate_every": locate_every, "extract_every": extract_every}
+    for n in (0, 1, 2, 31, 33, 1000, 20_000):
+        ids = rng.integers(0, 3 if n % 2 else 200, n).astype(dtype)
+        before, rows = symbols_before(ids, every, 200)
+        given = image(ids, 200, before, rows=rows, rows_every=every, **options)
+        assert given.tobytes() == image(ids, 200, **options).tobytes()
+    for wrong in (0, 3, every * 2 if locate_every else 1 << 32):
+        with pytest.raises(ValueError, match="rows_every"):
+            image(ids, 200, before, rows=rows, rows_every=wrong, **options)
 
 
 def test_sections_are_complete_and_in_order() -> None:

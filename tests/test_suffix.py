@@ -17,6 +17,17 @@ from pyunitok.index.suffix import check_suffix_array, lcp_array, suffix_array
 DTYPES = [np.uint8, np.uint16, np.uint32]
 
 
+def check_before(ids: np.ndarray, sa: list[int], every: int, budget: int) -> None:
+    """Compare the symbols before suffixes, and the rows of every `every`-th position, with the suffix array."""
+    before, rows = np.full(len(ids), 0xA5A5A5A5, np.uint32), np.full(-(-len(ids) // every), 7, np.uint32)
+    sorter = c_suffix.SuffixSorter(ids, before, int(ids.max()) + 1 if len(ids) else 1)
+    sorter.take_before(rows, every)
+    while sorter.step(budget) < 1:
+        pass
+    assert before.tolist() == [int(ids[at - 1]) if at else 0 for at in sa]
+    assert rows.tolist() == [sa.index(at) for at in range(0, len(sa), every)]
+
+
 def sort(ids: np.ndarray, positions: type = np.uint32, budget: int = 1000) -> list[int]:
     """Sort with the C library; each step handles `budget` suffixes."""
     sa = np.full(len(ids), 0xA5A5A5A5, positions)
@@ -35,6 +46,7 @@ def test_every_string_over_three_symbols(n: int) -> None:
         assert sort(np.array(text, np.uint8)) == expected, text
         if n < 7:
             assert sort(np.array(text, np.uint32), np.uint64, budget=1) == expected, text
+            check_before(np.array(text, np.uint16), expected, every=2, budget=1)
 
 
 @st.composite
@@ -52,7 +64,9 @@ def texts(draw: st.DrawFn) -> list[int]:
 
 @given(texts(), st.sampled_from(DTYPES), st.sampled_from([np.uint32, np.uint64]), st.integers(1, 50))
 def test_sorts_like_python(ids: list[int], dtype: type, positions: type, budget: int) -> None:
-    assert sort(np.array(ids, dtype), positions, budget * 7) == oracle.suffix_array(ids)
+    expected = oracle.suffix_array(ids)
+    assert sort(np.array(ids, dtype), positions, budget * 7) == expected
+    check_before(np.array(ids, dtype), expected, 4, budget * 7)
 
 
 @given(texts(), st.randoms())
@@ -91,6 +105,7 @@ def test_texts_that_are_hard_to_sort(name: str, n: int) -> None:
     ids = HARD[name](n)
     for positions in (np.uint32, np.uint64):
         assert sort(np.array(ids, np.uint16), positions, 333) == oracle.suffix_array(ids)
+    check_before(np.array(ids, np.uint16), oracle.suffix_array(ids), 1, 333)
 
 
 def test_wide_ids_and_other_integers() -> None:

@@ -1,9 +1,9 @@
 /* compact_build.c - builds a compact index from a text and its suffix array, in steps: see
  * compact_build.h for the passes, and compact.h for the file
  *
- * The caller's two arrays are the only large blocks of memory: the symbol before each suffix
+ * The text and the suffix array are the only large blocks of memory: the symbol before each suffix
  * replaces the text, and Psi replaces the suffix array. Gaps are written as they are encoded.
- * Everything else stays in memory and takes an eighth to a quarter of a byte per token. */
+ * Everything else stays in memory and takes a quarter to a third of a byte per token. */
 
 #include "suffix/compact_build.h"
 
@@ -27,14 +27,13 @@ INLINE void put_bits(uint8_t *p, uint64_t at, uint64_t value, int32_t bits)
 
 /* ---------------------------------------------------------------------------------- passes ---- */
 
-/* A row can be a sample for locating, for extracting, for both, or for neither. Most rows are
- * neither, which is found without a division: s is a power of two, and a multiple of e is also a
- * multiple of every power of two that divides e. */
+/* Positions are at most UNITOK_SUFFIX_MAX_32. */
+#define NO_SAMPLE UINT32_MAX
+
+/* A row can be a sample for locating, for extracting, for both, or for neither. */
 INLINE void take_sample(compact_builder *b, int64_t r, uint32_t position)
 {
-    uint32_t s = b->footer.locate_every, e = b->footer.extract_every, e_divisor = e & (~e + 1);
-    if (s && (r & (COMPACT_GROUP * (int64_t)s - 1)) == 0)
-        b->groups[r / (COMPACT_GROUP * (int64_t)s)] = (uint32_t)b->n_samples;
+    uint32_t s = b->footer.locate_every, e = b->footer.extract_every;
     if (s && (position & (s - 1)) == 0 && b->n_samples < b->layout.n_samples) {
         int64_t k = b->n_samples++;
         uint64_t at = (uint64_t)(r / s + k);
@@ -44,9 +43,38 @@ INLINE void take_sample(compact_builder *b, int64_t r, uint32_t position)
         put_bits(b->samples, (uint64_t)(k * b->layout.sample_bits), position / s,
                  b->layout.sample_bits);
     }
-    if (e && (position & (e_divisor - 1)) == 0 && position % e == 0)
+    if (e && position % e == 0)
         put_bits(b->starts, (uint64_t)(position / e) * (uint64_t)b->layout.start_bits, (uint64_t)r,
                  b->layout.start_bits);
+}
+
+/* The number of positions whose rows are given. */
+INLINE int64_t n_rows(const compact_builder *b)
+{
+    return b->n ? ((b->n - 1) >> b->rows_shift) + 1 : 0;
+}
+
+/* The rows are in the order of their positions; the samples must be in the order of the rows. */
+static const char *spread_rows(compact_builder *b, int64_t stop)
+{
+    for (; b->at < stop; b->at++) {
+        if (b->rows[b->at] >= b->n) return "a row is out of range";
+        b->sa[b->rows[b->at]] = (uint32_t)(b->at << b->rows_shift);
+    }
+    return NULL;
+}
+
+static const char *take_samples(compact_builder *b, int64_t stop)
+{
+    const uint32_t *positions = b->sa;
+    int64_t group = b->footer.locate_every ? COMPACT_GROUP * (int64_t)b->footer.locate_every : b->n;
+    for (int64_t r = b->at; r < stop; r++) {
+        if (b->footer.locate_every && (r & (group - 1)) == 0)
+            b->groups[r / group] = (uint32_t)b->n_samples;
+        if (positions[r] != NO_SAMPLE) take_sample(b, r, positions[r]);
+    }
+    b->at = stop;
+    return NULL;
 }
 
 #define TEMPLATE "suffix/compact_lists.h"
@@ -54,9 +82,16 @@ INLINE void take_sample(compact_builder *b, int64_t r, uint32_t position)
 #include "suffix/widths.h"
 #undef POSITION_BITS
 
-/* Converts counts into the starts of lists. */
+/* Converts counts into the starts of lists. The row of position 0 has been counted with a symbol 0,
+ * although no symbol precedes it, and the last symbol of the text precedes no suffix. The list of
+ * the latter begins with its Psi, 0. */
 static void begin_lists(compact_builder *b)
 {
+    for (uint32_t k = 0; k < b->footer.n_symbols; k++) b->first[k + 1] += b->heads[k];
+    if (b->n > 0) {
+        b->first[1]--;
+        b->first[b->last_symbol + 1]++;
+    }
     for (uint32_t k = 0; k < b->footer.n_symbols; k++) b->first[k + 1] += b->first[k];
     memcpy(b->heads, b->first, b->footer.n_symbols * sizeof *b->heads);
 }
@@ -244,13 +279,29 @@ static void write_table(compact_builder *b, uint8_t *out, int64_t capacity, int6
 
 /* ----------------------------------------------------------------------------------- steps ---- */
 
+/* The largest power of two that divides the distances of both samples. */
+static int64_t sampled_every(const compact_footer *f)
+{
+    uint64_t both = f->locate_every | f->extract_every | UINT64_C(1) << 31;
+    return (int64_t)(both & (~both + 1));
+}
+
+static int divides_samples(int64_t every, const compact_footer *f)
+{
+    return every > 0 && !(every & (every - 1)) && every <= sampled_every(f);
+}
+
 /* Packed numbers and bits are ORed into their tables, which therefore begin as zeros. */
 static int allocate(compact_builder *b)
 {
     const compact_layout *layout = &b->layout;
     b->first = mem_zalloc((size_t)b->footer.n_symbols + 1, sizeof *b->first);
-    b->heads = mem_alloc((size_t)b->footer.n_symbols * sizeof *b->heads);
+    b->heads = mem_zalloc((size_t)b->footer.n_symbols, sizeof *b->heads);
     b->directory = mem_alloc((size_t)layout->bytes[SECTION_DIRECTORY]);
+    if (!b->rows) {
+        b->rows = b->own_rows = mem_zalloc((size_t)n_rows(b) + 1, sizeof *b->rows);
+        if (!b->rows) return 0;
+    }
     if (!b->first || !b->heads || !b->directory) return 0;
     if (b->footer.locate_every) {
         b->groups = mem_alloc((size_t)layout->bytes[SECTION_GROUPS]);
@@ -264,9 +315,9 @@ static int allocate(compact_builder *b)
 }
 
 int32_t unitok_compact_builder_new(void *text, int64_t n, int32_t symbol_bytes, int64_t n_symbols,
-                                   uint32_t *sa, int32_t block, int32_t locate_every,
-                                   int32_t extract_every, compact_builder **ret,
-                                   unitok_error *error)
+                                   uint32_t *sa, uint32_t *rows, int64_t rows_every, int32_t block,
+                                   int32_t locate_every, int32_t extract_every,
+                                   compact_builder **ret, unitok_error *error)
 {
     compact_layout layout;
     compact_footer footer = {.n = (uint64_t)n,
@@ -279,6 +330,9 @@ int32_t unitok_compact_builder_new(void *text, int64_t n, int32_t symbol_bytes, 
         !compact_lay_out(&footer, &layout))
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
                     "a parameter of the compact index is out of range");
+    if (rows && !divides_samples(rows_every, &footer))
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
+                    "rows_every must be a power of two and divide the distances of samples");
     compact_builder *b = mem_zalloc(1, sizeof *b);
     if (!b) return fail_memory(error);
     b->text = text;
@@ -286,6 +340,9 @@ int32_t unitok_compact_builder_new(void *text, int64_t n, int32_t symbol_bytes, 
     b->n = n;
     b->footer = footer;
     b->layout = layout;
+    b->rows = rows;
+    b->rows_shift = highest_bit((uint64_t)(rows ? rows_every : sampled_every(&footer)));
+    b->pass = rows ? BUILD_MOVE : BUILD_BEFORE;
     if (!allocate(b)) {
         unitok_compact_builder_free(b);
         return fail_memory(error);
@@ -297,6 +354,7 @@ int32_t unitok_compact_builder_new(void *text, int64_t n, int32_t symbol_bytes, 
 void unitok_compact_builder_free(compact_builder *b)
 {
     if (!b) return;
+    mem_free(b->own_rows);
     mem_free(b->first);
     mem_free(b->heads);
     mem_free(b->directory);
@@ -314,13 +372,11 @@ static int32_t end_pass(compact_builder *b, uint8_t *out, int64_t *ret_bytes)
     int32_t status = UNITOK_OK;
     b->at = 0;
     switch (b->pass++) {
-    case BUILD_COUNT:
+    case BUILD_MOVE:
         begin_lists(b);
         break;
     case BUILD_SAMPLE:
         if (b->footer.locate_every) b->groups[b->layout.n_groups] = (uint32_t)b->n_samples;
-        break;
-    case BUILD_MOVE:
         if (b->n > 0) b->sa[b->heads[b->last_symbol]++] = 0;
         break;
     case BUILD_CODES:
@@ -341,12 +397,20 @@ static int32_t end_pass(compact_builder *b, uint8_t *out, int64_t *ret_bytes)
     return status;
 }
 
+/* The number of rows, samples or bundles that a pass visits. */
+static int64_t pass_length(const compact_builder *b)
+{
+    if (b->pass == BUILD_BUNDLES) return b->layout.n_bundles;
+    if (b->pass == BUILD_SPREAD) return n_rows(b);
+    return b->n;
+}
+
 /* The share of the total time that the passes before the current pass take. */
 static double progress(const compact_builder *b)
 {
-    static const double shares[BUILD_DONE + 1] = {0, 0.03, 0.35, 0.38, 0.6, 0.61, 0.98, 1};
+    static const double shares[BUILD_DONE + 1] = {0, 0.35, 0.43, 0.46, 0.5, 0.73, 0.75, 0.98, 1};
     if (b->pass == BUILD_TABLES) return shares[BUILD_TABLES];
-    double length = (double)(b->pass == BUILD_BUNDLES ? b->layout.n_bundles : b->n);
+    double length = (double)pass_length(b);
     double share = length > 0 ? (double)b->at / length : 0;
     return shares[b->pass] + share * (shares[b->pass + (b->pass < BUILD_DONE)] - shares[b->pass]);
 }
@@ -359,7 +423,7 @@ int32_t unitok_compact_builder_step(compact_builder *b, int64_t budget, uint8_t 
 {
     const char *wrong = NULL;
     int32_t status = UNITOK_OK;
-    int64_t end = b->pass == BUILD_BUNDLES ? b->layout.n_bundles : b->n;
+    int64_t end = pass_length(b);
     int64_t stop = b->at + (b->pass == BUILD_BUNDLES
                                 ? budget / (BUNDLE_BLOCKS * b->footer.block) + 1
                                 : budget);

@@ -7,17 +7,19 @@
 /* The passes, in order, with the data that they read and write. The caller supplies the text and the
  * suffix array:
  *
- *     COUNT     text                       ──▶ first
- *     SAMPLE    suffix array, text         ──▶ samples; the symbol before each suffix, over the suffix array
- *     MOVE      symbols before suffixes    ──▶ over the text, which is no longer needed
+ *     BEFORE    suffix array, text         ──▶ rows; the symbol before each suffix, over the suffix array
+ *     MOVE      symbols before suffixes    ──▶ over the text, which is no longer needed; first
+ *     SPREAD    rows                       ──▶ sampled positions, over the suffix array
+ *     SAMPLE    sampled positions          ──▶ samples
  *     LISTS     symbols before suffixes    ──▶ Psi, over the suffix array
  *     CODES     some blocks of Psi         ──▶ codes
  *     BUNDLES   Psi                        ──▶ the file: prefix and bundles; in memory: directory
  *     TABLES    all tables in memory       ──▶ the rest of the file */
 enum build_pass {
-    BUILD_COUNT,
-    BUILD_SAMPLE,
+    BUILD_BEFORE, /* skipped if the sorter has done this */
     BUILD_MOVE,
+    BUILD_SPREAD,
+    BUILD_SAMPLE,
     BUILD_LISTS,
     BUILD_CODES,
     BUILD_BUNDLES,
@@ -32,6 +34,8 @@ struct unitok_compact_builder {
     compact_layout layout;
     int64_t n, at; /* progress of the pass */
     int32_t pass, section;
+    uint32_t *rows, *own_rows; /* rows[k]: the row of position k << rows_shift; if own, freed */
+    int32_t rows_shift;
     uint32_t *first, *heads;
     uint32_t
         last_symbol; /* the last symbol of the text: its suffix is the first of its list, and its Psi is 0 */

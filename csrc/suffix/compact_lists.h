@@ -4,46 +4,44 @@
 
 enum { BY_WIDTHS(LISTS_AHEAD) = 32 };
 
-static const char *BY_WIDTHS(count_symbols)(compact_builder *b, int64_t stop)
+/* Replaces each suffix with the symbol before it. Suffixes are in no particular order, so each symbol
+ * is a cache miss, which is prefetched. */
+static const char *BY_WIDTHS(take_before)(compact_builder *b, int64_t stop)
 {
     const SYMBOL *text = b->text;
-    for (; b->at < stop; b->at++) {
-        if (text[b->at] >= b->footer.n_symbols) return "a symbol is not below n_symbols";
-        b->first[text[b->at] + 1]++;
-        b->last_symbol = text[b->at];
-    }
-    return NULL;
-}
-
-/* The symbols before suffixes overwrite suffixes that have been read, and take no more space than
- * these: entry r of the symbols ends at byte (r + 1) * sizeof(SYMBOL), which is not beyond entry r
- * of the suffixes. Suffixes are in no particular order, so each symbol is a cache miss, which is
- * prefetched.
- *
- *     sa          7  2  5 │ 0  9 …         r = 3: position 0 has no symbol before it; first_row = 3
- *     before      symbols at 6, 1, 4 │ 0 */
-static const char *BY_WIDTHS(sample_rows)(compact_builder *b, int64_t stop)
-{
-    const SYMBOL *text = b->text;
-    SYMBOL *before = (SYMBOL *)b->sa;
+    uint32_t others = ((uint32_t)1 << b->rows_shift) - 1;
     for (; b->at < stop; b->at++) {
         int64_t r = b->at, ahead = r + BY_WIDTHS(LISTS_AHEAD);
         if (ahead < b->n && b->sa[ahead] < b->n) PREFETCH(text + b->sa[ahead]);
         uint32_t position = b->sa[r];
         if (position >= b->n) return "not a suffix array: a position is out of range";
-        take_sample(b, r, position);
-        if (position == 0) b->footer.first_row = (uint32_t)r;
-        before[r] = position ? text[position - 1] : 0;
+        if ((position & others) == 0) b->rows[position >> b->rows_shift] = (uint32_t)r;
+        b->sa[r] = position ? text[position - 1] : 0;
     }
     return NULL;
 }
 
-/* From here on, the symbols are in the memory of the text, and the memory of the suffix array is
- * free for Psi. */
+/* Moves the symbols to the memory of the text, and counts them. The memory of the suffix array is
+ * then free. Two tables of counts are added later: rows often have the same symbol as the row before
+ * them, and adding 1 to the number that has just been written waits for that. */
 static const char *BY_WIDTHS(move_symbols)(compact_builder *b, int64_t stop)
 {
-    memcpy((SYMBOL *)b->text + b->at, (SYMBOL *)b->sa + b->at,
-           (size_t)(stop - b->at) * sizeof(SYMBOL));
+    SYMBOL *before = b->text;
+    if (b->at == 0 && b->n > 0) {
+        b->footer.first_row = b->rows[0];
+        b->last_symbol = before[b->n - 1];
+        if (b->last_symbol >= b->footer.n_symbols) return "a symbol is not below n_symbols";
+        if (b->rows[0] >= b->n || b->sa[b->rows[0]] != 0)
+            return "not the suffix array of this text";
+    }
+    uint32_t *sa = b->sa, *counts[2] = {b->first + 1, b->heads}, n_symbols = b->footer.n_symbols;
+    for (int64_t r = b->at; r < stop; r++) {
+        uint32_t symbol = sa[r];
+        if (symbol >= n_symbols) return "a symbol is not below n_symbols";
+        before[r] = (SYMBOL)symbol;
+        counts[r & 1][symbol]++;
+        sa[r] = NO_SAMPLE;
+    }
     b->at = stop;
     return NULL;
 }
@@ -52,8 +50,8 @@ static const char *BY_WIDTHS(move_symbols)(compact_builder *b, int64_t stop)
  * in the list of that symbol. Rows are visited in ascending order, and rows that begin with the
  * same symbol are ordered by how they continue, so each list is filled from its start, and its
  * entries ascend. Two rows are special: nothing precedes the suffix at position 0, and the suffix
- * of the last symbol has no continuation, so its entry is the first one of its list (end of
- * BUILD_MOVE in compact_build.c). */
+ * of the last symbol has no continuation, so its entry is the first one of its list (begin_lists
+ * in compact_build.c). */
 static const char *BY_WIDTHS(fill_lists)(compact_builder *b, int64_t stop)
 {
     const SYMBOL *before = b->text;
@@ -73,12 +71,14 @@ static const char *BY_WIDTHS(fill_lists)(compact_builder *b, int64_t stop)
 static const char *BY_WIDTHS(build_pass)(compact_builder *b, int64_t stop)
 {
     switch (b->pass) {
-    case BUILD_COUNT:
-        return BY_WIDTHS(count_symbols)(b, stop);
-    case BUILD_SAMPLE:
-        return BY_WIDTHS(sample_rows)(b, stop);
+    case BUILD_BEFORE:
+        return BY_WIDTHS(take_before)(b, stop);
     case BUILD_MOVE:
         return BY_WIDTHS(move_symbols)(b, stop);
+    case BUILD_SPREAD:
+        return spread_rows(b, stop);
+    case BUILD_SAMPLE:
+        return take_samples(b, stop);
     default:
         return BY_WIDTHS(fill_lists)(b, stop);
     }

@@ -85,6 +85,17 @@ int32_t unitok_suffix_new(const void *text, int64_t n, int32_t symbol_bytes, int
     return UNITOK_OK;
 }
 
+int32_t unitok_suffix_before(unitok_suffix *s, uint32_t *rows, int64_t every, unitok_error *error)
+{
+    if (every < 1 || every & (every - 1) || s->n > UNITOK_SUFFIX_MAX_32)
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
+                    "the distance between rows must be a power of two, and the text below 2^31");
+    row_samples samples = {rows, highest_bit((uint64_t)every)};
+    s->samples = samples;
+    if (s->n == 1) rows[0] = 0;
+    return UNITOK_OK;
+}
+
 /* The fraction of the sort that is done, for a progress bar. It must never decrease, nor reach 1
  * before the end. PASS_LEVELS takes about as long as 20 passes over the kept names. */
 static double progress(const unitok_suffix *s)

@@ -112,6 +112,19 @@ typedef struct sort_level {
 /* LMS positions are at least two apart, so each level is at most half as long as the one above. */
 #define MAX_LEVELS 64
 
+/* See unitok_suffix_before. */
+typedef struct row_samples {
+    uint32_t *rows;
+    int32_t shift;
+} row_samples;
+
+/* Records the row of a suffix if its position is a multiple of 1 << shift. */
+INLINE void take_row(row_samples samples, uint64_t position, uint64_t row)
+{
+    if ((position & ((UINT64_C(1) << samples.shift) - 1)) == 0)
+        samples.rows[position >> samples.shift] = (uint32_t)row;
+}
+
 /* The state of a sort. The memory that it needs besides the text and the suffix array is small:
  *
  *     counts, buckets    4 numbers each per symbol
@@ -137,6 +150,7 @@ struct unitok_suffix {
     void *counts;  /* POSITION[n_symbols][4]: suffixes by first symbol and enum suffix_kind */
     void *buckets; /* struct bucket[n_symbols][2], see sort_text.h */
     reduction names;
+    row_samples samples; /* rows is NULL if the result is the suffix array */
 
     int32_t depth;    /* levels in use */
     void *tight_runs; /* POSITION[], of the current level: see sort_tight.h */

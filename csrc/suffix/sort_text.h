@@ -376,7 +376,9 @@ static void SUFFIX(spread)(struct unitok_suffix *s, int64_t *budget)
     }
     const SYMBOL *text = s->text;
     int64_t last = s->n - 1;
-    sa[heads[text[last]]++] = (POSITION)last | (text[last - 1] < text[last] ? FLAG : 0);
+    POSITION row = heads[text[last]]++;
+    sa[row] = (POSITION)last | (text[last - 1] < text[last] ? FLAG : 0);
+    if (s->samples.rows) take_row(s->samples, (uint64_t)last, row);
     s->pass = PASS_FINAL_LEFT;
     s->at = s->to = 0;
     s->symbol = -1;
@@ -415,20 +417,29 @@ static void SUFFIX(start_final_right)(struct unitok_suffix *s)
 }
 
 /* The flag of an entry tells the last pass whether the previous suffix is S. A run of L suffixes
- * grows while it is read: suffixes induced from an entry with the same symbol are placed after
- * it. */
-static void SUFFIX(final_left)(struct unitok_suffix *s, int64_t *budget)
+ * grows while it is read: suffixes induced from an entry with the same symbol are placed after it.
+ *
+ * takes_before: see unitok_suffix_before. An L suffix from which another one has been induced is
+ * replaced with the symbol before it, which has just been read. LMS suffixes are still needed, and
+ * later overwritten. */
+INLINE void SUFFIX(final_left)(struct unitok_suffix *s, int64_t *budget, int takes_before)
 {
     const SYMBOL *text = s->text;
     POSITION *sa = s->sa, *heads = s->buckets;
+    const row_samples samples = s->samples;
     for (;;) {
         int64_t r = s->at, stop = step_up(r, s->to, budget);
+        int is_lms = s->run == 1;
         for (; r < stop; r++) {
             PREFETCH(text + LEVEL(before)(sa[r + 2 * AHEAD < s->n ? r + 2 * AHEAD : r], s->n));
             POSITION entry = sa[r], i = entry - 1;
             if (entry == 0 || entry & FLAG) continue;
             SYMBOL c = text[i];
-            sa[heads[c]++] = i | (text[i - (i > 0)] < c ? FLAG : 0);
+            POSITION row = heads[c]++;
+            sa[row] = i | (text[i - (i > 0)] < c ? FLAG : 0);
+            if (!takes_before) continue;
+            take_row(samples, i, row);
+            if (!is_lms) sa[r] = c;
         }
         s->at = r;
         if (r < s->to) return; /* the budget is used up */
@@ -438,23 +449,46 @@ static void SUFFIX(final_left)(struct unitok_suffix *s, int64_t *budget)
 }
 
 /* Clears the flags, so that the result is a plain array of positions. LMS entries are overwritten
- * before they are read, because LMS suffixes are S suffixes like the others. */
-static void SUFFIX(final_right)(struct unitok_suffix *s, int64_t *budget)
+ * before they are read, because LMS suffixes are S suffixes like the others.
+ *
+ * takes_before: an entry without a flag is already a symbol. Nothing is induced from LMS suffixes
+ * here, so they are placed as the symbols before them. */
+INLINE void SUFFIX(final_right)(struct unitok_suffix *s, int64_t *budget, int takes_before)
 {
     const SYMBOL *text = s->text;
     POSITION *sa = s->sa, *tails = s->buckets;
+    const row_samples samples = s->samples;
     int64_t r = s->at, stop = step_down(r, 0, budget);
     while (r > stop) {
         r--;
         PREFETCH(text + LEVEL(before)(sa[r > 2 * AHEAD ? r - 2 * AHEAD : 0], s->n));
         POSITION entry = sa[r], i = (entry & MASK) - 1;
-        sa[r] = entry & MASK;
+        if (!takes_before) sa[r] = entry & MASK;
         if (!(entry & FLAG)) continue;
-        SYMBOL c = text[i];
-        sa[--tails[c]] = i | (i > 0 && text[i - (i > 0)] <= c ? FLAG : 0);
+        SYMBOL c = text[i], before = text[i - (i > 0)];
+        POSITION row = --tails[c], flag = i > 0 && before <= c ? FLAG : 0;
+        if (takes_before) {
+            sa[r] = c;
+            sa[row] = flag ? i | FLAG : i > 0 ? before : 0;
+            take_row(samples, i, row);
+        } else {
+            sa[row] = i | flag;
+        }
     }
     s->at = r;
     if (r == 0) s->pass = PASS_DONE;
+}
+
+static void SUFFIX(finish_left)(struct unitok_suffix *s, int64_t *budget)
+{
+    if (s->samples.rows) SUFFIX(final_left)(s, budget, 1);
+    else SUFFIX(final_left)(s, budget, 0);
+}
+
+static void SUFFIX(finish_right)(struct unitok_suffix *s, int64_t *budget)
+{
+    if (s->samples.rows) SUFFIX(final_right)(s, budget, 1);
+    else SUFFIX(final_right)(s, budget, 0);
 }
 
 /* -------------------------------------------------------------------------------- one step ---- */
@@ -473,8 +507,8 @@ static void SUFFIX(step)(struct unitok_suffix *s, int64_t budget)
         [PASS_POSITIONS] = SUFFIX(positions),
         [PASS_MERGE] = SUFFIX(reduce),
         [PASS_SPREAD] = SUFFIX(spread),
-        [PASS_FINAL_LEFT] = SUFFIX(final_left),
-        [PASS_FINAL_RIGHT] = SUFFIX(final_right),
+        [PASS_FINAL_LEFT] = SUFFIX(finish_left),
+        [PASS_FINAL_RIGHT] = SUFFIX(finish_right),
     };
     while (s->status == UNITOK_OK && s->pass != PASS_DONE && budget > 0) {
         int64_t before = budget;

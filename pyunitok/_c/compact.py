@@ -38,16 +38,16 @@ class CompactPart(NamedTuple):
 
 
 def build_parts(
-    text: np.ndarray[Any, Any], sa: U32, n_symbols: int, *, block: int = 128, locate_every: int = 32,
-    extract_every: int = 64, budget: int = STEP,
+    text: np.ndarray[Any, Any], sa: U32, n_symbols: int, *, rows: U32 | None = None, rows_every: int = 0,
+    block: int = 128, locate_every: int = 32, extract_every: int = 64, budget: int = STEP,
 ) -> Iterator[CompactPart]:  # fmt: skip
-    """Yields the parts of a compact index of `text` (uint8, uint16 or uint32), whose suffix array is `sa`. Overwrites
-    both arrays. The checksums in the footer are 0."""
+    """Yields the parts of a compact index of `text` (uint8, uint16 or uint32), whose suffix array is `sa`; or `sa` and
+    `rows` are from SuffixSorter.take_before. Overwrites both arrays. The checksums in the footer are 0."""
     if len(sa) != len(text) or sa.dtype != np.uint32 or text.dtype not in (np.uint8, np.uint16, np.uint32):
         raise ValueError(f"cannot index {text.dtype}[{len(text)}] with {sa.dtype}[{len(sa)}]")
-    keep = (pointer(text, writable=True), pointer(sa, writable=True))
+    keep = (pointer(text, writable=True), pointer(sa, writable=True), optional(rows))
     shape, options = (keep[0], len(text), text.itemsize, n_symbols), (block, locate_every, extract_every)
-    builder = create("compact_builder", *shape, keep[1], *options)
+    builder = create("compact_builder", *shape, *keep[1:], rows_every, *options)
     out = np.empty(CAPACITY, np.uint8)
     n_bytes, section, progress = ffi.new("int64_t *"), ffi.new("int32_t *"), ffi.new("double *")
     while progress[0] < 1:

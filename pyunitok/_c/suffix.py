@@ -24,9 +24,14 @@ class SuffixSorter:
     def __init__(self, text: np.ndarray[Any, Any], sa: np.ndarray[Any, Any], n_symbols: int = 0) -> None:
         if len(sa) != len(text) or sa.dtype not in _POSITIONS or text.dtype not in _SYMBOLS:
             raise ValueError(f"cannot sort {text.dtype}[{len(text)}] into {sa.dtype}[{len(sa)}]")
-        self._keep = (pointer(text), pointer(sa, writable=True))
+        self._keep: tuple[Any, ...] = (pointer(text), pointer(sa, writable=True))
         given = (self._keep[0], len(text), text.itemsize, n_symbols)
         self._handle: Any = create("suffix", *given, self._keep[1], sa.itemsize)
+
+    def take_before(self, rows: np.ndarray[Any, Any], every: int) -> None:
+        """See unitok_suffix_before; call this before the first step. rows: uint32[(n - 1) // every + 1]"""
+        self._keep = (*self._keep, pointer(rows, writable=True))
+        call(lib.unitok_suffix_before, self._handle, self._keep[-1], every)
 
     def step(self, budget: int) -> float:
         """Visit about `budget` suffixes. Returns the progress, which is 1 at the end."""

@@ -42,7 +42,7 @@ from pyunitok.index.opening import is_index, open_indexable, open_rank, open_sha
 from pyunitok.index.plan import Limits, bytes_per_token, plan_conversion, plan_index
 from pyunitok.index.shard import CHUNK, n_ids, top_of
 from pyunitok.index.stored import drop_token_files, was_dropped
-from pyunitok.index.suffix import suffix_array
+from pyunitok.index.suffix import suffix_array, symbols_before
 from pyunitok.model.batch import threads_or_cores
 from pyunitok.run.cluster import Cluster, connected
 from pyunitok.run.units import Each
@@ -458,12 +458,19 @@ def write_shard(work: BuildContext, number: int, on_share: Callable[[float], Non
     rank = open_rank(folder, work.plan)
     path = resolved_path(work.plan.files[record.file].path, folder)
     ranks, first, digests = read_ranks(path, record.begin, record.tokens, rank, np.dtype(work.plan.dtype))
-    if work.source is None:
-        sa = suffix_array(ranks, on_progress=lambda share: on_share(0.8 * share))
-    else:
+    compact, rows = work.plan.compact, None
+
+    def on_sorted(share: float) -> None:
+        on_share(0.8 * share)
+
+    if work.source is not None:
         sa = _sorted_before(work.source, number, digests)
-    if work.plan.compact is not None:
-        columns = {".compact": compact_file(ranks, sa, work.plan.compact, lambda share: on_share(0.8 + 0.2 * share))}
+    elif compact is not None:
+        sa, rows = symbols_before(ranks, compact.rows_every, len(first) - 1, on_sorted)
+    else:
+        sa = suffix_array(ranks, on_progress=on_sorted)
+    if compact is not None:
+        columns = {".compact": compact_file(ranks, sa, compact, lambda share: on_share(0.8 + 0.2 * share), rows)}
     else:
         columns = {".sa": _chunks(sa), ".first": iter([first]), ".top": iter([top_of(ranks, sa, None)])}
     if work.plan.left:

@@ -150,11 +150,14 @@ def advise(image: Bytes, advice: str) -> None:
 
 
 def compact_file(
-    ranks: Tokens, sa: np.ndarray[Any, Any], options: CompactOptions, on_share: Callable[[float], None]
-) -> Iterator[np.ndarray[Any, Any]]:
-    """The bytes of a shard's file, with checksums. Both arrays are overwritten. Calls on_share after each step."""
+    ranks: Tokens, sa: np.ndarray[Any, Any], options: CompactOptions, on_share: Callable[[float], None],
+    rows: np.ndarray[Any, Any] | None = None,
+) -> Iterator[np.ndarray[Any, Any]]:  # fmt: skip
+    """The bytes of a shard's file, with checksums. Calls on_share after each step. `sa` is the suffix array; or `sa`
+    and `rows` are the result of symbols_before(ranks, options.rows_every). `ranks` and `sa` are overwritten."""
     digests = [xxhash.xxh64() for _ in range(SECTIONS)]
-    for part in build_parts(ranks, sa, ID_COUNTS[ranks.itemsize], **asdict(options)):
+    samples = {"rows": rows, "rows_every": options.rows_every, **asdict(options)}
+    for part in build_parts(ranks, sa, ID_COUNTS[ranks.itemsize], **samples):
         data = part.data
         if 0 <= part.section < SECTIONS:
             digests[part.section].update(data.data)

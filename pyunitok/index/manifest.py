@@ -85,6 +85,12 @@ class CompactOptions:
     def only_counts(self) -> bool:
         return self.locate_every == 0
 
+    @property
+    def rows_every(self) -> int:
+        """The positions of all samples are multiples of this power of two."""
+        both = self.locate_every | self.extract_every | 1 << 31
+        return both & -both
+
     def check(self) -> None:
         """Raise LimitError if an option is out of range."""
         if self.block not in (64, 128):

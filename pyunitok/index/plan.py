@@ -35,9 +35,9 @@ Array = np.ndarray[Any, Any]
 
 
 def bytes_per_token(dtype: np.dtype[Any], compact: CompactOptions | None) -> float:
-    """Bytes of memory per token for sorting a shard. While a compact index is written, its blocks and samples are in
-    memory."""
-    return BYTES_PER_TOKEN + dtype.itemsize - 2 + (0.2 if compact else 0)
+    """Bytes of memory per token for sorting a shard. While a compact index is written, its samples are in memory, and
+    the rows from which they are made."""
+    return BYTES_PER_TOKEN + dtype.itemsize - 2 + (0.075 + 4 / compact.rows_every if compact else 0)
 
 
 @dataclass(frozen=True)

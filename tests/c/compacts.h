@@ -37,8 +37,8 @@ static inline int32_t make_compact(const uint16_t *ids, const uint32_t *sa, int6
     memcpy(text, ids, (size_t)n * 2);
     memcpy(rows_, sa, (size_t)n * 4);
     unitok_compact_builder *b = NULL;
-    int32_t section, status = unitok_compact_builder_new(text, n, 2, k, rows_, block, locate,
-                                                         extract, &b, error);
+    int32_t section, status = unitok_compact_builder_new(text, n, 2, k, rows_, NULL, 0, block,
+                                                         locate, extract, &b, error);
     double done = 0, before = 0;
     *ret_bytes = 0;
     while (status == UNITOK_OK && done < 1) {
