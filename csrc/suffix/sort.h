@@ -67,6 +67,8 @@ typedef struct reduction {
     int64_t bitmap_bytes; /* the maximum size of is_left_out */
     /* Bit k: the k-th LMS suffix in sorted order is left out. NULL: all are kept. */
     uint64_t *is_left_out;
+    /* Bit k: the k-th kept suffix is the last one of its group. NULL if is_tight. */
+    uint64_t *group_ends;
     /* Stored in the suffix array. Bit k: the LMS suffix at 2k or 2k + 1 is left out. */
     uint64_t *is_marked;
 } reduction;
@@ -97,7 +99,6 @@ typedef struct sort_level {
     int32_t pass;
     int32_t type;       /* the type of the suffix at `at` */
     int32_t is_counted; /* the buckets hold what the pass needs */
-    int32_t has_starts; /* the starts of all buckets are stored after the buckets */
     int32_t is_tight;   /* there is no bucket table: see sort_tight.h */
     int64_t text;       /* where the names begin in the suffix array of level 0 */
     int64_t n, k;
@@ -105,7 +106,9 @@ typedef struct sort_level {
     int64_t bitmap_bytes; /* the maximum size of its bitmap */
     int64_t m;            /* LMS suffixes */
     int64_t at, to;       /* progress of the pass: the next entry to read, and to write */
-    int64_t n_counted;    /* names counted in the buckets so far */
+    /* The buckets are read from group_ends, as far as suffix n_counted, in bucket k_counted. */
+    const uint64_t *group_ends;
+    int64_t n_counted, k_counted;
     reduction names;
 } sort_level;
 
@@ -129,7 +132,8 @@ INLINE void take_row(row_samples samples, uint64_t position, uint64_t row)
  *
  *     counts, buckets    4 numbers each per symbol
  *     names, levels      records of fixed size; their arrays are in the suffix array
- *     is_left_out        one bitmap per level, n / 8.5 bytes in total */
+ *     is_left_out        one bitmap per level, n / 8.5 bytes in total
+ *     group_ends         one bitmap per level, at most n / 8 bytes in total */
 struct unitok_suffix {
     const void *text;
     void *sa;
@@ -179,11 +183,12 @@ INLINE int64_t step_down(int64_t at, int64_t end, int64_t *budget)
     return at - (step_up(end, at, budget) - end);
 }
 
-/* The bitmap is the only memory of a reduction that is not in the suffix array. */
+/* The bitmaps are the only memory of a reduction that is not in the suffix array. */
 static inline void free_reduction(reduction *x)
 {
     mem_free(x->is_left_out);
-    x->is_left_out = NULL;
+    mem_free(x->group_ends);
+    x->is_left_out = x->group_ends = NULL;
 }
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -196,9 +201,9 @@ static inline void free_reduction(reduction *x)
  * entry takes 2 to 4 ns. */
 #define AHEAD 48
 
-/* The bitmaps of all levels together may take n / 8.5 bytes: 2 % of a text with two bytes per
- * symbol and its suffix array. A level whose bitmap would exceed that keeps all names. The bitmap
- * of the first level takes at most n / 16 bytes. */
+/* The bitmaps is_left_out of all levels together may take n / 8.5 bytes: 2 % of a text with two
+ * bytes per symbol and its suffix array. A level whose bitmap would exceed that keeps all names.
+ * The bitmap of the first level takes at most n / 16 bytes. */
 #define BITMAPS_MAX_BYTES(n) ((n) * 2 / 17 + 64)
 
 /* LMS positions are gathered from this many symbols at a time, without a branch per symbol, and

@@ -1,8 +1,8 @@
 /* sort_names.h - template: sorts the suffixes of an array of names, which is stored at the end of
  * the suffix array itself
  *
- *     sa   [ suffix array: n | buckets: k | their starts: k | ... ]    [ text: n ]
- *                                                       capacity ^      ^ level->text
+ *     sa   [ suffix array: n | buckets: k | ... ]    [ text: n ]
+ *                                     capacity ^      ^ level->text
  *
  * The induction is a plain form of the one in sort_text.h. There may be as many names as suffixes,
  * so a bucket is one counter, and the type of a suffix is stored as the flag of its name in the
@@ -57,37 +57,20 @@ INLINE POSITION *LEVEL(next_place)(struct LEVEL(places) p, POSITION i, int64_t s
     return p.sa + (step > 0 ? (*next)++ : --*next);
 }
 
-/* Fills the buckets with their starts or their ends, and sets is_counted when done. If memory
- * allows, the starts are also stored after the buckets, so that later passes copy them instead of
- * counting again. */
+/* Fills the buckets with their starts or their ends, and sets is_counted when done. The start of a
+ * bucket is the end of the previous one. Counting the names would miss the cache for nearly every
+ * name. */
 static void LEVEL(count)(struct unitok_suffix *s, sort_level *level, int64_t *budget, int ends)
 {
-    if (level->n_counted == 0 && !level->has_starts)
-        memset(LEVEL(buckets)(s, level), 0, (size_t)level->k * sizeof(POSITION));
-    POSITION *text = (POSITION *)s->sa + level->text, *buckets = LEVEL(buckets)(s, level),
-             *starts = buckets + level->k;
-    int64_t n = level->n, k = level->k, i = level->has_starts ? n : level->n_counted;
-    int64_t stop = step_up(i, n, budget);
-    for (; i < stop; i++) {
-        if (i + AHEAD < n) PREFETCH_WRITE(buckets + (text[i + AHEAD] & MASK));
-        buckets[text[i] & MASK]++;
-    }
+    POSITION *buckets = LEVEL(buckets)(s, level);
+    int64_t i = level->n_counted, stop = step_up(i, level->n, budget), c = level->k_counted;
+    if (i == 0 && !ends) buckets[c++] = 0;
+    for (; i < stop; i += 64)
+        for (uint64_t word = level->group_ends[i >> 6]; word && c < level->k; word &= word - 1)
+            buckets[c++] = (POSITION)(i + lowest_bit(word) + 1);
     level->n_counted = i;
-    if (i < n) return;
-    if (level->has_starts) {
-        memcpy(buckets, starts + ends, (size_t)(k - ends) * sizeof(POSITION));
-        if (ends) buckets[k - 1] = (POSITION)n;
-    } else {
-        level->has_starts = level->capacity - n >= 2 * k;
-        POSITION end = 0;
-        for (int64_t c = 0; c < k; c++) {
-            POSITION begin = end;
-            end += buckets[c];
-            buckets[c] = ends ? end : begin;
-            if (level->has_starts) starts[c] = begin;
-        }
-    }
-    level->is_counted = 1;
+    level->k_counted = c;
+    level->is_counted = i >= level->n;
 }
 
 /* ----------------------------------------------------------------------------------- types ---- */
@@ -274,6 +257,7 @@ static void LEVEL(start)(struct unitok_suffix *s, sort_level *level, const reduc
     level->k = names->n_names;
     level->capacity = names->capacity - names->m;
     level->is_tight = names->is_tight;
+    level->group_ends = names->group_ends;
     level->bitmap_bytes = names->bitmap_bytes;
     level->at = level->n - 1;
     s->depth++;
@@ -293,7 +277,6 @@ static void LEVEL(reduce_names)(struct unitok_suffix *s, sort_level *level, int6
     s->status = level->names.status;
     if (s->status == UNITOK_OK && level->names.pass == REDUCE_RECURSE) {
         LEVEL(go)(level, LEVEL_POSITIONS, level->n - 1); /* when the next level is done */
-        level->has_starts = 0;
         LEVEL(start)(s, level + 1, &level->names);
     }
 }

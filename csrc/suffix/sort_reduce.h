@@ -109,23 +109,29 @@ static void REDUCE(look)(POSITION *sa, reduction *x, int64_t *budget)
 }
 
 /* Gathers the kept names, in text order, at the end of the memory. The loop has no branch: every
- * name is written, and `to` advances only past those that are kept. For a name that is left out,
- * the bit at its place in sorted order is set; `rename` and `merge` read these bits. */
+ * name is written, and `to` advances only past those that are kept. The names left out of a block
+ * are collected in the same way, and then the bits at their places in sorted order are set;
+ * `rename` and `merge` read these bits. */
 static void REDUCE(compact)(POSITION *sa, reduction *x, int64_t *budget)
 {
     POSITION *names = sa + x->m;
     int64_t end = x->n / 2, r = x->at, stop = step_up(r, end, budget), to = x->to;
-    uint64_t none = 0, leaves_out = x->is_left_out != NULL, was_unique = (uint64_t)x->bit;
-    uint64_t *is_left_out = leaves_out ? x->is_left_out : &none;
-    for (; r < stop; r++) {
-        POSITION name = names[r];
-        uint64_t is_there = name != EMPTY, is_unique = is_there & (uint64_t)FLAG_OF(name);
-        uint64_t is_out = is_unique & was_unique & leaves_out, is_in = is_there & ~is_out;
-        uint64_t place = is_out ? name & MASK : 0;
-        names[to] = name;
-        to += (int64_t)is_in;
-        is_left_out[place >> 6] |= is_out << (place & 63);
-        was_unique = is_there ? is_unique : was_unique;
+    uint64_t *is_left_out = x->is_left_out, was_unique = (uint64_t)x->bit;
+    POSITION out[BLOCK + 1];
+    while (r < stop) {
+        int64_t block_end = stop - r < BLOCK ? stop : r + BLOCK, n_out = 0;
+        for (; r < block_end; r++) {
+            POSITION name = names[r];
+            uint64_t is_there = name != EMPTY, is_unique = is_there & (uint64_t)FLAG_OF(name);
+            uint64_t is_out = is_unique & was_unique & (is_left_out != NULL);
+            names[to] = name;
+            to += (int64_t)(is_there & ~is_out);
+            out[n_out] = name & MASK;
+            n_out += (int64_t)is_out;
+            was_unique = is_there ? is_unique : was_unique;
+        }
+        for (int64_t k = 0; k < n_out; k++)
+            is_left_out[out[k] >> 6] |= (uint64_t)1 << (out[k] & 63);
     }
     x->at = r;
     x->to = to;
@@ -134,6 +140,10 @@ static void REDUCE(compact)(POSITION *sa, reduction *x, int64_t *budget)
     x->n_kept = to;
     x->is_tight = x->capacity - x->m - to < x->n_names - (x->m - to);
     memmove(sa + x->capacity - to, names, (size_t)to * sizeof(POSITION));
+    if (!x->is_tight) {
+        x->group_ends = mem_zalloc((size_t)(to / 64 + 1), sizeof *x->group_ends);
+        if (!x->group_ends) x->status = UNITOK_ERROR_MEMORY;
+    }
     x->pass = REDUCE_RENAME;
     x->at = x->n_names = x->k = x->group = 0;
     x->to = x->capacity - x->m;
@@ -141,12 +151,14 @@ static void REDUCE(compact)(POSITION *sa, reduction *x, int64_t *budget)
 
 /* Moves the positions that are left out to the end of the memory, and replaces every other entry
  * with the number of its group; on a tight level, with the start of the group's bucket. Names that
- * are left out get no number, so the alphabet of the level below has no gaps. */
+ * are left out get no number, so the alphabet of the level below has no gaps. The suffixes of a
+ * group have the same first name, so the ends of groups are the ends of that level's buckets. */
 static void REDUCE(rename)(POSITION *sa, reduction *x, int64_t *budget)
 {
     int64_t r = x->at, stop = step_up(r, x->m, budget), to = x->to, n_names = x->n_names;
     int64_t k = x->k, group = x->group;
     const uint64_t *is_left_out = x->is_left_out;
+    uint64_t *group_ends = x->group_ends;
     int32_t is_tight = x->is_tight;
     for (; r < stop; r++) {
         POSITION entry = sa[r];
@@ -155,10 +167,9 @@ static void REDUCE(rename)(POSITION *sa, reduction *x, int64_t *budget)
         } else {
             sa[r] = (POSITION)(is_tight ? group : n_names);
             n_names += (int64_t)FLAG_OF(entry);
-            if (is_tight) {
-                k++;
-                group = entry & FLAG ? k : group;
-            }
+            if (!is_tight) group_ends[k >> 6] |= (uint64_t)FLAG_OF(entry) << (k & 63);
+            k++;
+            group = entry & FLAG ? k : group;
         }
     }
     x->at = r;

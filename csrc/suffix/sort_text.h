@@ -145,6 +145,7 @@ static void SUFFIX(place)(struct unitok_suffix *s, int64_t *budget)
     int64_t found[BLOCK + 1];
     while (s->at > 0 && *budget > 0) {
         int64_t n_found = SUFFIX(gather)(s, found, budget);
+        for (int64_t k = 0; k < n_found; k++) PREFETCH_WRITE(sa + buckets[text[found[k]]][0].next);
         for (int64_t k = 0; k < n_found; k++)
             sa[buckets[text[found[k]]][0].next++] = (POSITION)found[k];
     }

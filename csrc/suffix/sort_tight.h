@@ -26,7 +26,7 @@ INLINE void LEVEL(go)(sort_level *level, int32_t pass, int64_t at)
 {
     level->pass = pass;
     level->at = at;
-    level->to = level->n_counted = 0;
+    level->to = level->n_counted = level->k_counted = 0;
     level->is_counted = 0;
 }
 
