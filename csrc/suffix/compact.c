@@ -229,6 +229,18 @@ uint64_t compact_psi(const compact *c, int64_t r)
     return wrapped(c, v + sum_gaps(&g, r & (c->block - 1)));
 }
 
+void compact_prefetch_directory(const compact *c, int64_t r)
+{
+    PREFETCH(c->directory + (r >> c->block_shift >> BUNDLE_SHIFT));
+}
+
+void compact_prefetch_block(const compact *c, int64_t r)
+{
+    int64_t b = r >> c->block_shift;
+    PREFETCH(c->bundles + bundle_offset(c, b >> BUNDLE_SHIFT));
+    prefetch_gaps(c, b);
+}
+
 /* The table narrows the search to the symbols between two of its entries. */
 uint32_t compact_symbol(const compact *c, int64_t r)
 {

@@ -273,6 +273,11 @@ INLINE uint64_t wrapped(const compact *c, uint64_t v)
 /* Returns Psi(r), which is at most n. 0 <= r < n. */
 uint64_t compact_psi(const compact *c, int64_t r);
 
+/* Prefetch what compact_psi reads: first the entry of the directory, and then, when it is in the
+ * cache, the block. */
+void compact_prefetch_directory(const compact *c, int64_t r);
+void compact_prefetch_block(const compact *c, int64_t r);
+
 /* The first symbol of the suffix of row r, 0 <= r < n. */
 uint32_t compact_symbol(const compact *c, int64_t r);
 

@@ -94,22 +94,74 @@ static int64_t sample_at(const compact *c, int64_t r)
     return -1;
 }
 
-/* After `steps` steps, r is the row of the wanted position plus `steps`. The search ends at a
- * sample, or at the end of the text, whose position is known. In an intact file, one of the two
- * comes within locate_every - 1 steps. */
+/* Prefetches what sample_at reads, once the group is in the cache: the bits of the bucket begin
+ * after those of the buckets before it, which usually have one sample each. */
+static void prefetch_sample(const compact *c, int64_t r)
+{
+    int64_t bucket = r >> c->locate_shift, group = bucket / COMPACT_GROUP;
+    uint64_t k = c->groups[group] + (uint64_t)(bucket % COMPACT_GROUP);
+    PREFETCH((const void *)((uintptr_t)c->upper + ((uint64_t)bucket + k) / 8));
+    PREFETCH((const void *)((uintptr_t)c->lower + k * (uint64_t)c->locate_shift / 8));
+}
+
+/* r is the row of the wanted position plus `steps`. If it is a sample, or the end of the text, whose
+ * position is known, sets *ret to the wanted position and returns -1. Otherwise returns the row of
+ * the next position. */
+static int64_t step_to_sample(const compact *c, int64_t r, int64_t steps, int64_t *ret)
+{
+    int64_t k = sample_at(c, r), position = c->n - 1 - steps;
+    if (k >= 0)
+        position = ((int64_t)packed_get(c->samples, k, c->sample_bits) << c->locate_shift) - steps;
+    uint64_t v = k >= 0 ? 0 : compact_psi(c, r);
+    if (v) return (int64_t)v - 1;
+    *ret = position >= 0 && position < c->n ? position : -1;
+    return -1;
+}
+
+/* Rows that are located together, one step at a time. Each step is made in three rounds over all
+ * rows. The first two only prefetch, so the cache misses of different rows overlap. */
+static void locate_lanes(const compact *c, const int64_t *rows_, int n, int64_t *positions)
+{
+    int64_t r[COMPACT_LANES];
+    int lane[COMPACT_LANES], n_active = 0;
+    for (int i = 0; i < n; i++) {
+        positions[i] = -1;
+        r[n_active] = rows_[i];
+        lane[n_active] = i;
+        n_active += rows_[i] >= 0 && rows_[i] < c->n;
+    }
+    for (int64_t steps = 0; n_active && steps < c->locate_every; steps++) {
+        int n_left = 0;
+        for (int k = 0; k < n_active; k++) {
+            PREFETCH(c->groups + (r[k] >> c->locate_shift) / COMPACT_GROUP);
+            compact_prefetch_directory(c, r[k]);
+        }
+        for (int k = 0; k < n_active; k++) {
+            prefetch_sample(c, r[k]);
+            compact_prefetch_block(c, r[k]);
+        }
+        for (int k = 0; k < n_active; k++) {
+            int64_t next = step_to_sample(c, r[k], steps, &positions[lane[k]]);
+            r[n_left] = next;
+            lane[n_left] = lane[k];
+            n_left += next >= 0;
+        }
+        n_active = n_left;
+    }
+}
+
+static void locate_many(const compact *c, const int64_t *rows_, int64_t n, int64_t *positions)
+{
+    for (int64_t k = 0; k < n; k += COMPACT_LANES)
+        locate_lanes(c, rows_ + k, (int)(n - k < COMPACT_LANES ? n - k : COMPACT_LANES),
+                     positions + k);
+}
+
 int64_t compact_locate(const compact *c, int64_t r)
 {
-    for (int64_t steps = 0; steps < c->locate_every; steps++) {
-        int64_t k = sample_at(c, r), position = -1;
-        if (k >= 0)
-            position = ((int64_t)packed_get(c->samples, k, c->sample_bits) << c->locate_shift) -
-                       steps;
-        uint64_t v = k >= 0 ? 0 : compact_psi(c, r);
-        if (k < 0 && v == 0) position = c->n - 1 - steps;
-        if (k >= 0 || v == 0) return position >= 0 && position < c->n ? position : -1;
-        r = (int64_t)v - 1;
-    }
-    return -1;
+    int64_t position;
+    locate_many(c, &r, 1, &position);
+    return position;
 }
 
 int32_t unitok_compact_locate(const compact *c, const int64_t *rows_, int64_t n, int64_t *positions,
@@ -117,8 +169,7 @@ int32_t unitok_compact_locate(const compact *c, const int64_t *rows_, int64_t n,
 {
     if (!c->locate_every)
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the index has no samples for locating");
-    for (int64_t k = 0; k < n; k++)
-        positions[k] = rows_[k] >= 0 && rows_[k] < c->n ? compact_locate(c, rows_[k]) : -1;
+    locate_many(c, rows_, n, positions);
     return UNITOK_OK;
 }
 
@@ -142,19 +193,31 @@ int64_t compact_row_at(const compact *c, int64_t position)
     return r;
 }
 
-/* Symbols skip..end-1, where `begin` is the multiple of extract_every before `skip`, and `end` is
- * at most extract_every later. A step of Psi is needed for each symbol, even for those before
- * `skip`. */
-static void extract_part(const compact *c, int64_t begin, int64_t skip, int64_t end, uint32_t *out,
-                         uint32_t *rows_)
+/* A part of a range, between two multiples of extract_every. A step of Psi is needed for each of its
+ * n symbols, even for the first n_skip, which are not wanted. */
+typedef struct part {
+    int64_t r;
+    int32_t n_skip, n;
+    uint32_t *symbols, *rows_; /* of the symbol after the skipped ones; rows_ can be NULL */
+} part;
+
+/* Reads parts together, one symbol at a time; see locate_lanes. */
+static void extract_parts(const compact *c, part *parts, int n_parts)
 {
-    int64_t r = start_at(c, begin);
-    for (int64_t at = begin; at < end; at++) {
-        if (at >= skip) out[at - skip] = compact_symbol(c, r);
-        if (at >= skip && rows_) rows_[at - skip] = (uint32_t)r;
-        if (at + 1 == end) return;
-        uint64_t v = compact_psi(c, r);
-        r = v ? (int64_t)v - 1 : 0;
+    for (int32_t at = 0; n_parts; at++) {
+        int n_left = 0;
+        for (int k = 0; k < n_parts; k++) compact_prefetch_directory(c, parts[k].r);
+        for (int k = 0; k < n_parts; k++) compact_prefetch_block(c, parts[k].r);
+        for (int k = 0; k < n_parts; k++) {
+            part p = parts[k];
+            if (at >= p.n_skip) p.symbols[at - p.n_skip] = compact_symbol(c, p.r);
+            if (at >= p.n_skip && p.rows_) p.rows_[at - p.n_skip] = (uint32_t)p.r;
+            if (at + 1 == p.n) continue;
+            uint64_t v = compact_psi(c, p.r);
+            p.r = v ? (int64_t)v - 1 : 0;
+            parts[n_left++] = p;
+        }
+        n_parts = n_left;
     }
 }
 
@@ -163,22 +226,29 @@ static void extract_part(const compact *c, int64_t begin, int64_t skip, int64_t 
 int32_t unitok_compact_extract(const compact *c, const int64_t *begins, const int64_t *ends,
                                int64_t n, uint32_t *symbols, uint32_t *rows_, unitok_error *error)
 {
+    part parts[COMPACT_LANES];
+    int n_parts = 0;
     if (!c->extract_every)
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
                     "the index has no samples for extracting");
-    for (int64_t k = 0; k < n; k++) {
+    for (int64_t k = 0; k < n; k++)
         if (begins[k] < 0 || ends[k] < begins[k] || ends[k] > c->n)
             return fail(error, UNITOK_ERROR_ARGUMENT, k, -1, "a range extends past the text");
-        int64_t at = begins[k];
-        while (at < ends[k]) {
-            int64_t begin = at - at % c->extract_every, end = begin + c->extract_every;
-            if (end > ends[k]) end = ends[k];
-            extract_part(c, begin, at, end, symbols, rows_);
+    for (int64_t k = 0; k < n; k++) {
+        for (int64_t at = begins[k], end; at < ends[k]; at = end) {
+            int64_t begin = at - at % c->extract_every;
+            end = begin + c->extract_every < ends[k] ? begin + c->extract_every : ends[k];
+            part p = {start_at(c, begin), (int32_t)(at - begin), (int32_t)(end - begin), symbols,
+                      rows_};
+            parts[n_parts++] = p;
             symbols += end - at;
             if (rows_) rows_ += end - at;
-            at = end;
+            if (n_parts < COMPACT_LANES) continue;
+            extract_parts(c, parts, n_parts);
+            n_parts = 0;
         }
     }
+    extract_parts(c, parts, n_parts);
     return UNITOK_OK;
 }
 
