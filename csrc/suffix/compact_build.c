@@ -27,7 +27,7 @@ INLINE void put_bits(uint8_t *p, uint64_t at, uint64_t value, int32_t bits)
 
 /* ---------------------------------------------------------------------------------- passes ---- */
 
-/* Positions are at most UNITOK_SUFFIX_MAX_32. */
+/* Stands for a position that is not sampled. Positions are at most UNITOK_SUFFIX_MAX_32. */
 #define NO_SAMPLE UINT32_MAX
 
 /* A row can be a sample for locating, for extracting, for both, or for neither. */
@@ -64,6 +64,7 @@ static const char *spread_rows(compact_builder *b, int64_t stop)
     return NULL;
 }
 
+/* Takes the samples of all rows, in order, and notes how many come before each group of buckets. */
 static const char *take_samples(compact_builder *b, int64_t stop)
 {
     const uint32_t *positions = b->sa;

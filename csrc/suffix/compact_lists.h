@@ -22,8 +22,9 @@ static const char *BY_WIDTHS(take_before)(compact_builder *b, int64_t stop)
 }
 
 /* Moves the symbols to the memory of the text, and counts them. The memory of the suffix array is
- * then free. Two tables of counts are added later: rows often have the same symbol as the row before
- * them, and adding 1 to the number that has just been written waits for that. */
+ * then free. Rows often have the same symbol as the row before them, and adding 1 to a
+ * count that has just been written must wait for that write. So even and odd rows are counted in two
+ * tables, which begin_lists adds. */
 static const char *BY_WIDTHS(move_symbols)(compact_builder *b, int64_t stop)
 {
     SYMBOL *before = b->text;

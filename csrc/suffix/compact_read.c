@@ -118,8 +118,10 @@ static int64_t step_to_sample(const compact *c, int64_t r, int64_t steps, int64_
     return -1;
 }
 
-/* Rows that are located together, one step at a time. Each step is made in three rounds over all
- * rows. The first two only prefetch, so the cache misses of different rows overlap. */
+/* Locates up to COMPACT_LANES rows together, one step at a time; -1 for a row that is out of range.
+ * Each step takes three rounds over all rows. The first two only prefetch, so the cache misses of
+ * different rows overlap. In an intact file, a sample or the end of the text comes within
+ * locate_every - 1 steps. */
 static void locate_lanes(const compact *c, const int64_t *rows_, int n, int64_t *positions)
 {
     int64_t r[COMPACT_LANES];
@@ -150,17 +152,10 @@ static void locate_lanes(const compact *c, const int64_t *rows_, int n, int64_t 
     }
 }
 
-static void locate_many(const compact *c, const int64_t *rows_, int64_t n, int64_t *positions)
-{
-    for (int64_t k = 0; k < n; k += COMPACT_LANES)
-        locate_lanes(c, rows_ + k, (int)(n - k < COMPACT_LANES ? n - k : COMPACT_LANES),
-                     positions + k);
-}
-
 int64_t compact_locate(const compact *c, int64_t r)
 {
     int64_t position;
-    locate_many(c, &r, 1, &position);
+    locate_lanes(c, &r, 1, &position);
     return position;
 }
 
@@ -169,7 +164,9 @@ int32_t unitok_compact_locate(const compact *c, const int64_t *rows_, int64_t n,
 {
     if (!c->locate_every)
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the index has no samples for locating");
-    locate_many(c, rows_, n, positions);
+    for (int64_t k = 0; k < n; k += COMPACT_LANES)
+        locate_lanes(c, rows_ + k, (int)(n - k < COMPACT_LANES ? n - k : COMPACT_LANES),
+                     positions + k);
     return UNITOK_OK;
 }
 
@@ -201,7 +198,8 @@ typedef struct part {
     uint32_t *symbols, *rows_; /* of the symbol after the skipped ones; rows_ can be NULL */
 } part;
 
-/* Reads parts together, one symbol at a time; see locate_lanes. */
+/* Reads up to COMPACT_LANES parts together, one symbol at a time, in rounds as in locate_lanes. A
+ * part that is complete is removed from `parts`. */
 static void extract_parts(const compact *c, part *parts, int n_parts)
 {
     for (int32_t at = 0; n_parts; at++) {

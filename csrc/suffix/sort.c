@@ -88,8 +88,10 @@ int32_t unitok_suffix_new(const void *text, int64_t n, int32_t symbol_bytes, int
 int32_t unitok_suffix_before(unitok_suffix *s, uint32_t *rows, int64_t every, unitok_error *error)
 {
     if (every < 1 || every & (every - 1) || s->n > UNITOK_SUFFIX_MAX_32)
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
-                    "the distance between rows must be a power of two, and the text below 2^31");
+        return fail(
+            error, UNITOK_ERROR_ARGUMENT, -1, -1,
+            "the distance between rows must be a power of two, and the text must be shorter "
+            "than 2^31 symbols");
     row_samples samples = {rows, highest_bit((uint64_t)every)};
     s->samples = samples;
     if (s->n == 1) rows[0] = 0;
