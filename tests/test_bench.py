@@ -210,7 +210,7 @@ def test_pipelines() -> None:
 
 def test_train_counting() -> None:
     rows = bench("train", "--part", "counting", "--megabytes", "1", corpora=False)["rows"]
-    assert len(rows) == 1 and rows[0]["rate"] > 0
+    assert len(rows) == 1 and rows[0]["count s"] > 0
 
 
 def test_deduplicate() -> None:

@@ -108,7 +108,10 @@ def test_the_longest_pieces_and_types() -> None:
 
 
 def test_peaks_of_phases(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each phase has its own peak, even after a phase with a higher one; a peak that is a new maximum is exact."""
+    """Each phase has its own peak, even after a phase with a higher one; a peak that is a new maximum is exact.
+
+    The time before the first report belongs to the first phase.
+    """
     in_use, highest, now = [10], [10], [0.0]
     monkeypatch.setattr(trained, "_in_use", lambda: in_use[0])
     monkeypatch.setattr(trained, "_highest", lambda: highest[0])
@@ -120,13 +123,14 @@ def test_peaks_of_phases(monkeypatch: pytest.MonkeyPatch) -> None:
         now[0] += seconds
         in_use[0], highest[0] = memory, record
 
+    now[0] += 3
     step("count", 1, 50, 80)
     step("count", 1, 40, 80)
     step("merge", 2, 30, 80)
     step("save", 1, 20, 80)
     clock.end()
     assert [(p.name, p.seconds, p.peak_bytes) for p in clock.phases()] == [
-        ("count", 2, 80), ("merge", 2, 40), ("save", 1, 30)
+        ("count", 5, 80), ("merge", 2, 40), ("save", 1, 30)
     ]  # fmt: skip
 
 

@@ -192,7 +192,8 @@ def counting(report: Report, path: Path, size: int, n: int) -> None:
     argv = ["tokenize", "-m", "rwkv-world", "-o", str(path.with_name("ids")), "--threads", "1", "--overwrite"]
     _, expected = trained(OURS, path, "unigram", size, 2, num_threads=1, hard_vocab_limit=False)
     for _ in range(n):
-        full, start = (usage([*command(), *argv, str(text)]).cpu_seconds for text in (path, empty))
+        runs = [[usage([*command(), *argv, str(text)]) for _ in range(3)] for text in (path, empty)]
+        full, start = (min(run.cpu_seconds for run in repeated) for repeated in runs)
         one, model = trained(OURS, path, "unigram", size, 1, num_threads=1, hard_vocab_limit=False)
         if model != expected:
             raise fail("the model of one thread differs from that of two")

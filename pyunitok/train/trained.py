@@ -174,7 +174,11 @@ def _unknown(normalize: Callable[[bytes], bytes], sample: Sequence[bytes], piece
 
 
 class Clock:
-    """Measures the time and the memory of each phase, and forwards progress."""
+    """Measures the time and the memory of each phase, and forwards progress.
+
+    A phase begins when the previous one ends. The first one begins when the clock is made, because a phase may report
+    its progress for the first time when it is almost complete.
+    """
 
     def __init__(self, progress: Progress) -> None:
         self._progress, self._name = progress, ""
@@ -198,15 +202,17 @@ class Clock:
         self._peaks[self._name] = max(self._peaks.get(self._name, 0), _in_use())
 
     def end(self) -> None:
-        """End the current phase."""
-        if self._name:
-            self._measure()
-            highest = _highest()
-            if highest > self._highest:
-                self._peaks[self._name] = max(self._peaks[self._name], highest)
-            self._highest = highest
-            self._seconds[self._name] = self._seconds.get(self._name, 0) + time.monotonic() - self._began
-        self._began, self._name = time.monotonic(), ""
+        """End the current phase, if there is one."""
+        if not self._name:
+            return
+        self._measure()
+        highest = _highest()
+        if highest > self._highest:
+            self._peaks[self._name] = max(self._peaks[self._name], highest)
+        self._highest = highest
+        now = time.monotonic()
+        self._seconds[self._name] = self._seconds.get(self._name, 0) + now - self._began
+        self._began, self._name = now, ""
 
     def phases(self) -> list[Phase]:
         return [Phase(name, seconds, self._peaks[name]) for name, seconds in self._seconds.items()]
