@@ -46,7 +46,8 @@ def test_every_string_over_three_symbols(n: int) -> None:
         assert sort(np.array(text, np.uint8)) == expected, text
         if n < 7:
             assert sort(np.array(text, np.uint32), np.uint64, budget=1) == expected, text
-            check_before(np.array(text, np.uint16), expected, every=2, budget=1)
+            # Not uint16, which takes a step for each of 65,536 possible symbols.
+            check_before(np.array(text, np.uint32), expected, every=2, budget=1)
 
 
 @st.composite
