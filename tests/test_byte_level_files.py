@@ -290,6 +290,18 @@ def test_random_files(seed: int) -> None:
     assert [ids.tolist() for ids in tokenizer.encode_batch(texts)] == [tokenizer.encode(t).tolist() for t in texts]
 
 
+# ----------------------------------------------------------------------------------------------- damaged files ----
+
+
+@pytest.mark.parametrize("field, value", [("fuse_unk", 1), ("byte_fallback", "no"), ("unk_token", 3)])
+def test_a_field_of_the_wrong_type(field: str, value: Any) -> None:
+    """Regression: fields that do not affect the ids were not checked, so files opened that `tokenizers` rejects."""
+    model = byte_level_files.bpe() | {field: value}
+    document = byte_level_files.document(model, byte_level_files.byte_level())
+    with pytest.raises(VocabularyError, match=f"t.json: model.{field}: expected "):
+        huggingface.read(json.dumps(document).encode(), "t.json")
+
+
 # -------------------------------------------------------------------------------------------------- golden ids ----
 
 

@@ -70,6 +70,10 @@ def _read_bpe(fields: Fields) -> _Pieces:
     for key in ("continuing_subword_prefix", "end_of_word_suffix"):
         if fields.has(key) and fields.string(key):
             fields.refuse(f"a non-empty string {_NEEDED}", key)
+    for key in ("fuse_unk", "byte_fallback"):
+        fields.boolean(key, False)
+    if fields.has("unk_token"):
+        fields.string("unk_token")
     vocab: dict[str, Any] = fields.child("vocab").values
     ids = list(vocab.values())
     if set(map(type, ids)) - {int} or min(ids, default=0) < 0 or len(set(ids)) < len(ids):
