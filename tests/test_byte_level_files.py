@@ -25,7 +25,7 @@ from toys import byte_level_files, byte_texts
 import pyunitok
 from pyunitok import Tokenizer
 from pyunitok.cli import cli
-from pyunitok.errors import VocabularyError
+from pyunitok.errors import ModelFormatError, VocabularyError
 from pyunitok.model.tokenizer import from_vocabulary
 from pyunitok.vocab import open_model, patterns
 from pyunitok.vocab.convert import convert
@@ -293,6 +293,17 @@ def test_random_files(seed: int) -> None:
 # ----------------------------------------------------------------------------------------------- damaged files ----
 
 
+def test_a_template_id_without_a_piece() -> None:
+    """Regression: the file opened, and encode(add_special=True) raised OverflowError."""
+    processor = byte_level_files.template([("<s>", 2**32 - 1)], [])
+    document = byte_level_files.document(
+        byte_level_files.bpe(), byte_level_files.byte_level(), post_processor=processor
+    )
+    vocabulary = huggingface.read(json.dumps(document).encode(), "t.json")
+    with pytest.raises(ModelFormatError, match="post_processor: id 4294967295 has no piece; the largest"):
+        from_vocabulary(vocabulary)
+
+
 @pytest.mark.parametrize("field, value", [("fuse_unk", 1), ("byte_fallback", "no"), ("unk_token", 3)])
 def test_a_field_of_the_wrong_type(field: str, value: Any) -> None:
     """Regression: fields that do not affect the ids were not checked, so files opened that `tokenizers` rejects."""
@@ -300,6 +311,18 @@ def test_a_field_of_the_wrong_type(field: str, value: Any) -> None:
     document = byte_level_files.document(model, byte_level_files.byte_level())
     with pytest.raises(VocabularyError, match=f"t.json: model.{field}: expected "):
         huggingface.read(json.dumps(document).encode(), "t.json")
+
+
+def test_one_large_id() -> None:
+    """Regression: opening took seconds, because `tokenizers` was asked for the piece of every id up to the largest."""
+    library = pytest.importorskip("tokenizers").Tokenizer
+    model = byte_level_files.bpe()
+    model["vocab"]["large"] = 4_194_303
+    split = byte_level_files.split("e", "MergedWithPrevious")  # not supported in C
+    data = json.dumps(byte_level_files.document(model, byte_level_files.sequence(split)))
+    tokenizer = from_vocabulary(huggingface.read(data.encode(), "t.json"))
+    assert tokenizer.vocab_size == 4_194_304
+    assert tokenizer.encode("hello").tolist() == library.from_str(data).encode("hello", add_special_tokens=False).ids
 
 
 # -------------------------------------------------------------------------------------------------- golden ids ----

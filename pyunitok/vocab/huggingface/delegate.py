@@ -92,10 +92,14 @@ class DelegatedRules(WholeTexts):
     def encode(
         self, scratch: RulesScratch | None, data: bytes, *, special: bool = True, add_special: bool = False
     ) -> Ids:
+        return np.array(self.ids(data, special=special, add_special=add_special), self._dtype)
+
+    def ids(self, data: bytes, *, special: bool = True, add_special: bool = False) -> list[int]:
+        """The ids of encode(), even if the dtype of the model is too narrow for them."""
         text = utf8.replaced(data)
         call = (self.library if special else self._library_for_plain).encode_batch_fast
-        found = self._encode(call, [text], text, add_special_tokens=add_special)[0].ids
-        return np.array(found, self._dtype)
+        found: list[int] = self._encode(call, [text], text, add_special_tokens=add_special)[0].ids
+        return found
 
     def tokens(self, scratch: RulesScratch, data: bytes) -> list[str]:
         text = utf8.replaced(data)
@@ -157,8 +161,10 @@ def _bytes_of(token: str) -> bytes:
 
 
 def delegated(model: c_model.Model, about: About, reason: str) -> DelegatedRules:
-    """The library's rules for a tokenizer.json that was read for C."""
-    return DelegatedRules(writer.write(Vocabulary.of(model, about)), about.name, reason, model.dtype)
+    """The library's rules for a tokenizer.json that was read for C. Raises VocabularyError as read() does."""
+    ret = DelegatedRules(writer.write(Vocabulary.of(model, about)), about.name, reason, model.dtype)
+    _check_template(ret, Fields(about.prepare, f"{about.name}: "), model.info.n_ids)
+    return ret
 
 
 # --------------------------------------------------------------------------------------------------- reading ----
@@ -190,7 +196,8 @@ def read(data: bytes, document: Fields, name: str, reason: str) -> Vocabulary:
     patterns = [delegate.normalize(token.content) for token in tokens.values() if token.normalized]
     if "" in patterns or len(set(patterns)) < len(patterns):  # `tokenizers` matches such tokens nondeterministically
         document.refuse("a normalized token is empty or a duplicate", "added_tokens")
-    shown = {id_: tokens[id_].content if id_ in tokens else delegate.library.id_to_token(id_) for id_ in range(n_ids)}
+    ids = sorted({*tokens, *table.values()})  # not range(n_ids): one id may be far larger than the others
+    shown = {id_: tokens[id_].content if id_ in tokens else delegate.library.id_to_token(id_) for id_ in ids}
     names = {id_: token for id_, token in shown.items() if token}
     model, special = document.child("model").values, special_ids(table)
     unknown = model.get("unk_id", table.get(model.get("unk_token") or ""))
@@ -198,7 +205,8 @@ def read(data: bytes, document: Fields, name: str, reason: str) -> Vocabulary:
         special["unk"] = unknown
     controls = {id_ for id_ in names if table.get(names[id_]) != id_ or (id_ in tokens and tokens[id_].special)}
     types = [UNKNOWN if id_ == unknown else CONTROL if id_ in controls else NORMAL for id_ in names]
-    after = _template_end(delegate, document, n_ids)
+    _check_template(delegate, document, n_ids)
+    after = _template_end(delegate)
     eod_id = special.get("eos", after[0] if len(after) == 1 else None)
     for fields in document.children("added_tokens") if document.has("added_tokens") else ():
         content, id_ = fields.string("content"), table.get(fields.string("content"), -1)
@@ -214,14 +222,19 @@ def read(data: bytes, document: Fields, name: str, reason: str) -> Vocabulary:
     )  # fmt: skip
 
 
-def _template_end(delegate: DelegatedRules, document: Fields, n_ids: int) -> list[int]:
-    """The ids that the post-processor adds after a text. Raises VocabularyError if an id that it adds has no piece."""
+def _check_template(delegate: DelegatedRules, document: Fields, n_ids: int) -> None:
+    """Raises VocabularyError if the post-processor adds an id that has no piece."""
+    added = max(delegate.ids(b"", add_special=True), default=-1)
+    if added >= n_ids:
+        document.refuse(f"id {added} has no piece; the largest id is {n_ids - 1}", "post_processor")
+
+
+def _template_end(delegate: DelegatedRules) -> list[int]:
+    """The ids that the post-processor adds after a text."""
     try:
-        text, complete = (delegate.encode(None, b"a", add_special=add).tolist() for add in (False, True))
+        text, complete = (delegate.ids(b"a", add_special=add) for add in (False, True))
     except InputError:  # "a" is unknown, and the model has no unknown id
         return []
-    if max(complete, default=-1) >= n_ids:
-        document.refuse(f"id {max(complete)} has no piece; the largest id is {n_ids - 1}", "post_processor")
     begins = [k for k in range(len(complete)) if complete[k : k + len(text)] == text]
     return complete[begins[0] + len(text) :] if text and begins else []
 
