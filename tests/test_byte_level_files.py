@@ -25,7 +25,7 @@ from toys import byte_level_files, byte_texts
 import pyunitok
 from pyunitok import Tokenizer
 from pyunitok.cli import cli
-from pyunitok.errors import ModelFormatError, VocabularyError
+from pyunitok.errors import InputError, ModelFormatError, VocabularyError
 from pyunitok.model.tokenizer import from_vocabulary
 from pyunitok.vocab import open_model, patterns
 from pyunitok.vocab.convert import convert
@@ -302,6 +302,18 @@ def test_a_template_id_without_a_piece() -> None:
     vocabulary = huggingface.read(json.dumps(document).encode(), "t.json")
     with pytest.raises(ModelFormatError, match="post_processor: id 4294967295 has no piece; the largest"):
         from_vocabulary(vocabulary)
+
+
+def test_a_template_that_cannot_be_applied() -> None:
+    """`tokenizers` panics when it applies a template that refers to the second text of a pair."""
+    part = {"Sequence": {"id": "B", "type_id": 0}}
+    processor = byte_level_files.template([], []) | {"single": [part]}
+    document = byte_level_files.document(
+        byte_level_files.bpe(), byte_level_files.byte_level(), post_processor=processor
+    )
+    tokenizer = from_vocabulary(huggingface.read(json.dumps(document).encode(), "t.json"))
+    with pytest.raises(InputError, match="cannot encode the text that begins with 'hello'"):
+        tokenizer.encode("hello")
 
 
 @pytest.mark.parametrize("field, value", [("fuse_unk", 1), ("byte_fallback", "no"), ("unk_token", 3)])
