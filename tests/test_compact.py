@@ -16,6 +16,8 @@ from oracle import suffix as oracle
 
 from pyunitok._c.compact import MAX_SYMBOLS, SECTIONS, Compact, build_parts
 from pyunitok.errors import ModelFormatError
+from pyunitok.index.manifest import CompactOptions
+from pyunitok.index.plan import bytes_per_token
 from pyunitok.index.suffix import suffix_array, symbols_before
 
 DTYPES = [np.uint8, np.uint16, np.uint32]
@@ -146,6 +148,21 @@ def test_symbols_before_suffixes_give_the_same_file(
     for wrong in (0, 3, every * 2 if locate_every else 1 << 32):
         with pytest.raises(ValueError, match="rows_every"):
             image(ids, 200, before, rows=rows, rows_every=wrong, **options)
+
+
+@pytest.mark.parametrize(
+    "options", [(128, 32, 64), (64, 1, 1), (64, 4, 9), (128, 1024, 1000), (64, 1, 1024), (128, 0, 0)]
+)
+def test_the_memory_budget_covers_the_tables(options: tuple[int, int, int]) -> None:
+    """Only the bundles are written while they are made; all tables are in memory until then. The plan once assumed 10.3
+    bytes per token if every position is a sample, but 14.8 are needed."""
+    n, (block, locate_every, extract_every) = 200_000, options
+    ids = np.random.default_rng(1).integers(0, 9, n).astype(np.uint16)
+    parts = build_parts(ids, suffix_array(ids), 9, block=block, locate_every=locate_every, extract_every=extract_every)
+    tables = sum(len(part.data) for part in parts if 0 < part.section < SECTIONS)
+    planned = CompactOptions(*options)
+    rows = 4 * -(-n // planned.rows_every)
+    assert (2 + 4) * n + tables + rows <= bytes_per_token(ids.dtype, planned) * n + 4096
 
 
 def test_sections_are_complete_and_in_order() -> None:
