@@ -295,15 +295,15 @@ typedef struct unitok_compact_builder unitok_compact_builder;
 /* Begins to build a compact index of text[0..n-1], n <= UNITOK_SUFFIX_MAX_32, with suffix array
  * sa[0..n-1]. Keeps all arrays, and overwrites text and sa.
  *   rows           NULL; or sa and rows are from unitok_suffix_before with every = rows_every
- *   symbol_bytes   1, 2 or 4
- *   n_symbols      all symbols are below it
+ *   rows_every     if rows is given: a power of two that divides locate_every and extract_every
+ *   symbol_bytes   1, 2 or 4; all symbols are below n_symbols
  *   block          64 or 128 entries: 64 is faster and 6 % larger
  *   locate_every   the distance between the positions stored to locate rows, a power of two up to
  *                  1,024; 0: rows cannot be located
  *   extract_every  the distance between the rows stored to read the text, in positions, at most
  *                  1,024; 0: the text cannot be read
- * Memory besides these arrays: 8 / block bytes per symbol of text, up to 5 / locate_every and 4 /
- * extract_every; if rows is NULL, also 4 / the largest power of two that divides both. */
+ * Memory besides these arrays, in bytes per symbol of text: 1 / block, up to 5 / locate_every, and
+ * 4 / extract_every; if rows is NULL, also 4 / the largest power of two that divides both. */
 int32_t unitok_compact_builder_new(void *text, int64_t n, int32_t symbol_bytes, int64_t n_symbols,
                                    uint32_t *sa, uint32_t *rows, int64_t rows_every, int32_t block,
                                    int32_t locate_every, int32_t extract_every,

@@ -3,7 +3,8 @@
  *
  * The text and the suffix array are the only large blocks of memory: the symbol before each suffix
  * replaces the text, and Psi replaces the suffix array. Gaps are written as they are encoded.
- * Everything else stays in memory and takes a quarter to a third of a byte per token. */
+ * Everything else stays in memory and takes a quarter to a third of a byte per token if every 32nd
+ * and every 64th position is sampled. */
 
 #include "suffix/compact_build.h"
 
@@ -85,7 +86,7 @@ static const char *take_samples(compact_builder *b, int64_t stop)
 
 /* Converts counts into the starts of lists. The row of position 0 has been counted with a symbol 0,
  * although no symbol precedes it, and the last symbol of the text precedes no suffix. The list of
- * the latter begins with its Psi, 0. */
+ * the latter begins with its Psi, 0, which end_pass stores. */
 static void begin_lists(compact_builder *b)
 {
     for (uint32_t k = 0; k < b->footer.n_symbols; k++) b->first[k + 1] += b->heads[k];

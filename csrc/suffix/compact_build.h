@@ -34,7 +34,8 @@ struct unitok_compact_builder {
     compact_layout layout;
     int64_t n, at; /* progress of the pass */
     int32_t pass, section;
-    uint32_t *rows, *own_rows; /* rows[k]: the row of position k << rows_shift; if own, freed */
+    uint32_t *rows;     /* rows[k]: the row of position k << rows_shift */
+    uint32_t *own_rows; /* the same array if the builder has allocated it, else NULL */
     int32_t rows_shift;
     uint32_t *first, *heads;
     uint32_t

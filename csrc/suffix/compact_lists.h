@@ -22,9 +22,9 @@ static const char *BY_WIDTHS(take_before)(compact_builder *b, int64_t stop)
 }
 
 /* Moves the symbols to the memory of the text, and counts them. The memory of the suffix array is
- * then free. Rows often have the same symbol as the row before them, and adding 1 to a
- * count that has just been written must wait for that write. So even and odd rows are counted in two
- * tables, which begin_lists adds. */
+ * then free. A row often has the same symbol as the previous row, and incrementing a count that has
+ * just been written must wait for that write. So even and odd rows are counted in separate tables,
+ * which begin_lists adds. */
 static const char *BY_WIDTHS(move_symbols)(compact_builder *b, int64_t stop)
 {
     SYMBOL *before = b->text;
@@ -51,8 +51,8 @@ static const char *BY_WIDTHS(move_symbols)(compact_builder *b, int64_t stop)
  * in the list of that symbol. Rows are visited in ascending order, and rows that begin with the
  * same symbol are ordered by how they continue, so each list is filled from its start, and its
  * entries ascend. Two rows are special: nothing precedes the suffix at position 0, and the suffix
- * of the last symbol has no continuation, so its entry is the first one of its list (begin_lists
- * in compact_build.c). */
+ * of the last symbol has no continuation, so its entry is the first one of its list (end_pass in
+ * compact_build.c). */
 static const char *BY_WIDTHS(fill_lists)(compact_builder *b, int64_t stop)
 {
     const SYMBOL *before = b->text;

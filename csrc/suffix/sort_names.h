@@ -264,8 +264,8 @@ static void LEVEL(start)(struct unitok_suffix *s, sort_level *level, const reduc
 }
 
 /* Like PASS_REDUCE and PASS_MERGE: first makes the names, and, once the level below has sorted
- * them, sorts the LMS suffixes. The level below overwrites the buckets of this level, so their
- * starts must be counted again. */
+ * them, sorts the LMS suffixes. The level below overwrites the buckets of this level, but each pass
+ * that needs them fills them first. */
 static void LEVEL(reduce_names)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     if (level->names.pass == REDUCE_SORTED) {
