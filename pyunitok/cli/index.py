@@ -29,7 +29,11 @@ COMPACT_OPTIONS = ("block", "locate_every", "extract_every", "count_only")
     "--order", type=click.Choice(["bytes", "id"]),
     help="Sort by token bytes (the default, fastest for text queries) or by token ids.",
 )  # fmt: skip
-@click.option("--compact", is_flag=True, help="Build compressed suffix arrays: a quarter of the size, 3 times slower.")
+@click.option(
+    "--compact",
+    is_flag=True,
+    help="Build compressed suffix arrays: a quarter of the size, but counting is 3 times slower.",
+)
 @click.option("--block", type=click.Choice(["128", "64"]), help="With --compact: 64 is faster but 5 % larger.")
 @click.option(
     "--locate-every", type=click.IntRange(1, 1024), metavar="N",
