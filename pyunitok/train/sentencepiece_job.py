@@ -204,7 +204,7 @@ TRAINERS = [
       pyunitok train unigram corpus.jsonl.zst -o en.model --vocab-size 32000
       pyunitok train unigram wiki/ -o wiki.model --vocab-size 64000 --objective tokens --split-by none
     """, UNIGRAM),
-    _trainer("bpe", """Train byte-pair encoding (SentencePiece).
+    _trainer("bpe", """Train BPE: SentencePiece, or byte-level with --byte-level or --pattern.
 
     \b
     Example:
