@@ -29,6 +29,7 @@ from pyunitok.tokens.array import TokenArray
 
 SORTER_BYTES_PER_TOKEN = 0.2  # the bits of the sorter
 BYTES_PER_TOKEN = 6 + SORTER_BYTES_PER_TOKEN  # for sorting a shard of uint16 ids: tokens, positions and bits
+TABLES_MARGIN = 0.075  # bytes per token
 FIXED_BYTES = 100 << 20  # for Python, the library and buffers
 MIN_SHARD_TOKENS = 1 << 16
 
@@ -37,16 +38,17 @@ Array = np.ndarray[Any, Any]
 
 def bytes_per_token(dtype: np.dtype[Any], compact: CompactOptions | None) -> float:
     """Bytes of memory per token for sorting a shard. While a compact index is written, the bits of the sorter are free,
-    but its directory and samples are in memory, and the rows from which the samples are made."""
+    but its directory and samples are in memory, and the rows from which the samples are made. At least TABLES_MARGIN is
+    planned for the directory and samples, besides the bits."""
     size = BYTES_PER_TOKEN + dtype.itemsize - 2
     if compact is None:
         return size
-    samples = 1 / compact.block
+    tables = 1 / compact.block
     if compact.locate_every:
-        samples += 5 / compact.locate_every
+        tables += 5 / compact.locate_every
     if compact.extract_every:
-        samples += 4 / compact.extract_every
-    return size + 4 / compact.rows_every + max(0.075, samples - SORTER_BYTES_PER_TOKEN)
+        tables += 4 / compact.extract_every
+    return size + 4 / compact.rows_every + max(TABLES_MARGIN, tables - SORTER_BYTES_PER_TOKEN)
 
 
 @dataclass(frozen=True)
